@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "format/key.hpp"
+#include "format/node.hpp"
+#include "node/chunk_bitmap.hpp"
+
+namespace cordwood {
+
+/// Where a key is, or would be inserted.
+struct SlotPosition {
+  std::uint32_t slot = 0;  ///< of the first item whose key is >= the one searched for
+  bool found = false;
+};
+
+/// A leaf on a plain span of bytes: no cache, no latches, no I/O. A Leaf is a view, cheap to copy; the
+/// bytes belong to somebody else and stay latched by the caller while it is used.
+///
+/// Invariants (see verify()): keys strictly increase with the slot; every slot refers to a record that
+/// lies in [heap_top, node_bytes) without overlapping another; heap_garbage = heap bytes that no slot
+/// refers to; slots end at or before heap_top.
+/// The dirty-chunk bitmap (may be null) learns of each record written: chunks of 128 bytes that hold
+/// bytes of records changed since the last capture. Moving a record carries its dirtiness along.
+class Leaf {
+ public:
+  Leaf(std::byte* data, std::uint32_t node_bytes, ChunkBitmap* chunks = nullptr)
+      : data_(data), node_bytes_(node_bytes), chunks_(chunks) {}
+
+  /// Makes the bytes an empty leaf: header fields set, all else zero.
+  void initialize(std::uint64_t volume_id, std::uint64_t node_id);
+
+  [[nodiscard]] std::uint32_t count() const;
+  [[nodiscard]] bool empty() const { return count() == 0; }
+  /// Bytes that an insert can use at once, slot included.
+  [[nodiscard]] std::uint32_t contiguous_free_bytes() const;
+  /// Bytes that an insert can use after compact().
+  [[nodiscard]] std::uint32_t free_bytes() const;
+  /// Slots, record headers and data: node_bytes - header - free_bytes().
+  [[nodiscard]] std::uint32_t used_bytes() const;
+
+  [[nodiscard]] Key key(std::uint32_t slot) const;
+  [[nodiscard]] ConstBytes item(std::uint32_t slot) const;
+  /// For changing an item's bytes in place; marks its chunks dirty.
+  [[nodiscard]] Bytes mutable_item(std::uint32_t slot);
+  /// Binary search by key; the hot path of the whole engine.
+  [[nodiscard]] SlotPosition find(Key key) const;
+
+  /// Inserts before `slot`. @pre find(key) gives this slot and not found; footprint fits contiguously.
+  void insert(std::uint32_t slot, Key key, ConstBytes item);
+  /// Inserts with uninitialised data of that many bytes and returns it to be filled in at once.
+  [[nodiscard]] Bytes insert_space(std::uint32_t slot, Key key, std::uint32_t item_bytes);
+  void erase(std::uint32_t slot);
+  /// Gives the item another content of any length. @pre it fits: contiguous_free_bytes() >= record size
+  /// when longer than before (in place otherwise).
+  void replace(std::uint32_t slot, ConstBytes item);
+
+  /// Joins all free space: records in key order at the end. Uses `scratch` of node_bytes.
+  void compact(std::byte* scratch);
+  /// Writes the on-disk form to `target` (node_bytes): packed, free space zero, no garbage.
+  void pack(std::byte* target) const;
+  /// Moves the slots [first, last) to the front or back of `target`, which must order after / before
+  /// them and have the room (it is compacted first when needed, with `scratch`).
+  void move_to_front_of(Leaf& target, std::uint32_t first, std::byte* scratch);  ///< [first, count)
+  void move_to_back_of(Leaf& target, std::uint32_t last, std::byte* scratch);    ///< [0, last)
+
+  /// Footprint (slot + record) of a slot's item.
+  [[nodiscard]] std::uint32_t footprint(std::uint32_t slot) const;
+  /// The slot at which cutting leaves both sides closest to equal bytes: 1..count-1. @pre count >= 2
+  [[nodiscard]] std::uint32_t middle_slot() const;
+  /// How many slots from the end (or start) have a footprint sum of at least `bytes`; count() if less.
+  [[nodiscard]] std::uint32_t slots_for_bytes_from_end(std::uint32_t bytes) const;
+  [[nodiscard]] std::uint32_t slots_for_bytes_from_start(std::uint32_t bytes) const;
+
+  /// Checks bytes from a device before anything else may use them: every offset and length in bounds,
+  /// records disjoint, keys in order and within [low, high), free space as packed leaves have it.
+  /// Never reads outside node_bytes whatever the content. `packed` also demands the on-disk form.
+  /// @errors corrupt with Place::kNode
+  [[nodiscard]] Result<void> verify(Key low, Key high, bool packed) const;
+
+ private:
+  std::byte* data_;
+  std::uint32_t node_bytes_;
+  ChunkBitmap* chunks_;
+};
+
+}  // namespace cordwood
