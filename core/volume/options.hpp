@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "format/layout.hpp"
+#include "trace/trace.hpp"
+#include "tree/policy.hpp"
+
+namespace cordwood {
+
+/// How to make a new volume. Every field has a default that suits most uses.
+struct FormatOptions {
+  std::uint32_t block_bytes = kDefaultBlockBytes;  ///< 512, 1024, 2048 or 4096
+  std::uint32_t node_bytes = kDefaultNodeBytes;    ///< 4096 .. 65536, at least block_bytes
+  std::string label;                               ///< at most 63 bytes of UTF-8
+  std::array<std::uint8_t, 16> uuid{};             ///< must be unique: the caller draws it
+  std::uint32_t root_mode = 0755;                  ///< permissions of the root directory
+  std::uint32_t root_uid = 0;
+  std::uint32_t root_gid = 0;
+  /// Bits of a name's hash that keys use; below 64 only to provoke collisions in tests.
+  std::uint32_t name_hash_bits = 64;
+  Clock* clock = nullptr;                          ///< null: system_clock()
+};
+
+/// How to open a volume.
+struct MountOptions {
+  bool read_only = false;                    ///< writes nothing, not even the mount state
+  TreePolicy policy;                         ///< the switches
+  std::size_t cache_bytes = 256_MiB;         ///< budget for cached nodes
+  std::size_t dirty_bytes_max = 0;           ///< a checkpoint begins above it; 0: half of cache_bytes
+  std::uint32_t inline_max = 2048;           ///< files up to this size live in the leaf; 0: none do
+  Clock* clock = nullptr;                    ///< null: system_clock(); outlives the volume
+  TraceSink* trace = nullptr;                ///< null: no tracing; outlives the volume
+};
+
+/// Parses "split=adaptive,search_hint=off" into a policy, on top of what it holds.
+/// split = never_push | push_full | push_needed | adaptive; search_hint = on | off.
+/// @errors kInvalid: unknown switch or value (the sentence lists the allowed ones).
+[[nodiscard]] Result<TreePolicy> parse_policy(std::string_view text, TreePolicy base = {});
+[[nodiscard]] std::string policy_text(const TreePolicy& policy);
+
+}  // namespace cordwood
