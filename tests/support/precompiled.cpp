@@ -1,0 +1,1 @@
+// Gives CMake a source to build the precompiled header with.
