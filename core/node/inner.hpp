@@ -25,11 +25,19 @@ class Inner {
   void initialize(std::uint64_t volume_id, std::uint64_t node_id, std::uint8_t level);
 
   [[nodiscard]] std::uint32_t capacity() const { return inner_capacity(node_bytes_); }
-  [[nodiscard]] std::uint32_t count() const;  ///< children; clamped to capacity()
-  [[nodiscard]] std::uint8_t level() const;
+  /// Children; clamped to capacity().
+  [[nodiscard]] std::uint32_t count() const {
+    const auto stored = static_cast<std::uint32_t>(word(offsetof(NodeHeader, count)));
+    return stored < capacity() ? stored : capacity();
+  }
+  [[nodiscard]] std::uint8_t level() const { return static_cast<std::uint8_t>(word(0) >> 32); }
   [[nodiscard]] bool full() const { return count() == capacity(); }
-  [[nodiscard]] Key key(std::uint32_t index) const;
-  [[nodiscard]] NodeId child(std::uint32_t index) const;
+  /// @pre index < capacity(), here and in child()
+  [[nodiscard]] Key key(std::uint32_t index) const {
+    const std::uint64_t lo = word(key_at(index));
+    return {word(key_at(index) + 8), lo};
+  }
+  [[nodiscard]] NodeId child(std::uint32_t index) const { return {word(child_at(index))}; }
   /// The child whose range holds `key`: the last with key(i) <= key; 0 if none (torn or out of range).
   [[nodiscard]] std::uint32_t find(Key key) const;
   /// Index of this child, or count() when it is not here.
@@ -57,6 +65,29 @@ class Inner {
                                            Key high, std::uint8_t level, std::uint64_t id_limit);
 
  private:
+  /// A node is accessed by whole words of 8 bytes; the bytes themselves have no other type.
+  using Word [[gnu::may_alias]] = std::uint64_t;
+
+  [[nodiscard]] std::uint64_t word(std::uint32_t at) const {
+    return __atomic_load_n(reinterpret_cast<const Word*>(data_ + at), __ATOMIC_ACQUIRE);
+  }
+  void store_word(std::uint32_t at, std::uint64_t value) {
+    __atomic_store_n(reinterpret_cast<Word*>(data_ + at), value, __ATOMIC_RELEASE);
+  }
+  /// memmove inside the node, word by word. All in bytes, multiples of 8.
+  void move_words(std::uint32_t target, std::uint32_t source, std::uint32_t bytes);
+
+  [[nodiscard]] static constexpr std::uint32_t key_at(std::uint32_t index) {
+    return kNodeHeaderBytes + kKeyBytes * index;
+  }
+  [[nodiscard]] std::uint32_t child_at(std::uint32_t index) const {
+    return key_at(capacity()) + 8 * index;
+  }
+  void set_count(std::uint32_t count);
+  void store_key(std::uint32_t index, Key key);
+  void copy_children(Inner& target, std::uint32_t target_index, std::uint32_t first,
+                     std::uint32_t number) const;
+
   std::byte* data_;
   std::uint32_t node_bytes_;
 };

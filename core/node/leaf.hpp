@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/bytes.hpp"
+#include "base/check.hpp"
 #include "base/result.hpp"
 #include "format/key.hpp"
 #include "format/node.hpp"
@@ -33,17 +34,26 @@ class Leaf {
   /// Makes the bytes an empty leaf: header fields set, all else zero.
   void initialize(std::uint64_t volume_id, std::uint64_t node_id);
 
-  [[nodiscard]] std::uint32_t count() const;
+  [[nodiscard]] std::uint32_t count() const { return header(offsetof(NodeHeader, count)); }
   [[nodiscard]] bool empty() const { return count() == 0; }
   /// Bytes that an insert can use at once, slot included.
-  [[nodiscard]] std::uint32_t contiguous_free_bytes() const;
+  [[nodiscard]] std::uint32_t contiguous_free_bytes() const {
+    return heap_top() - slots_end(count());
+  }
   /// Bytes that an insert can use after compact().
-  [[nodiscard]] std::uint32_t free_bytes() const;
+  [[nodiscard]] std::uint32_t free_bytes() const {
+    return contiguous_free_bytes() + heap_garbage();
+  }
   /// Slots, record headers and data: node_bytes - header - free_bytes().
-  [[nodiscard]] std::uint32_t used_bytes() const;
+  [[nodiscard]] std::uint32_t used_bytes() const {
+    return node_bytes_ - kNodeHeaderBytes - free_bytes();
+  }
 
-  [[nodiscard]] Key key(std::uint32_t slot) const;
-  [[nodiscard]] ConstBytes item(std::uint32_t slot) const;
+  [[nodiscard]] Key key(std::uint32_t slot) const { return load_key(record(slot)); }
+  [[nodiscard]] ConstBytes item(std::uint32_t slot) const {
+    const std::byte* at = record(slot);
+    return {at + kRecordHeaderBytes, load_le<std::uint16_t>(at + kKeyBytes)};
+  }
   /// For changing an item's bytes in place; marks its chunks dirty.
   [[nodiscard]] Bytes mutable_item(std::uint32_t slot);
   /// Binary search by key; the hot path of the whole engine.
@@ -68,7 +78,9 @@ class Leaf {
   void move_to_back_of(Leaf& target, std::uint32_t last, std::byte* scratch);    ///< [0, last)
 
   /// Footprint (slot + record) of a slot's item.
-  [[nodiscard]] std::uint32_t footprint(std::uint32_t slot) const;
+  [[nodiscard]] std::uint32_t footprint(std::uint32_t slot) const {
+    return kSlotBytes + record_bytes(offset(slot));
+  }
   /// The slot at which cutting leaves both sides closest to equal bytes: 1..count-1. @pre count >= 2
   [[nodiscard]] std::uint32_t middle_slot() const;
   /// How many slots from the end (or start) have a footprint sum of at least `bytes`; count() if less.
@@ -82,6 +94,40 @@ class Leaf {
   [[nodiscard]] Result<void> verify(Key low, Key high, bool packed) const;
 
  private:
+  [[nodiscard]] std::uint32_t header(std::size_t field) const {
+    return load_le<std::uint32_t>(data_ + field);
+  }
+  void set_header(std::size_t field, std::uint32_t value) { store_le(data_ + field, value); }
+  [[nodiscard]] std::uint32_t heap_top() const { return header(offsetof(NodeHeader, heap_top)); }
+  [[nodiscard]] std::uint32_t heap_garbage() const {
+    return header(offsetof(NodeHeader, heap_garbage));
+  }
+  void set_count(std::uint32_t value) { set_header(offsetof(NodeHeader, count), value); }
+  void set_heap_top(std::uint32_t value) { set_header(offsetof(NodeHeader, heap_top), value); }
+  void set_heap_garbage(std::uint32_t value) {
+    set_header(offsetof(NodeHeader, heap_garbage), value);
+  }
+
+  [[nodiscard]] static constexpr std::uint32_t slots_end(std::uint32_t count) {
+    return kNodeHeaderBytes + kSlotBytes * count;
+  }
+  [[nodiscard]] std::byte* slot_at(std::uint32_t slot) const { return data_ + slots_end(slot); }
+  /// Where a slot's record starts.
+  [[nodiscard]] std::uint32_t offset(std::uint32_t slot) const {
+    return load_le<std::uint16_t>(slot_at(slot));
+  }
+  void set_offset(std::uint32_t slot, std::uint32_t value) {
+    store_le(slot_at(slot), static_cast<std::uint16_t>(value));
+  }
+  [[nodiscard]] const std::byte* record(std::uint32_t slot) const { return data_ + offset(slot); }
+  /// Length of the record at an offset.
+  [[nodiscard]] std::uint32_t record_bytes(std::uint32_t offset) const {
+    return kRecordHeaderBytes + load_le<std::uint16_t>(data_ + offset + kKeyBytes);
+  }
+  void mark(std::uint32_t first, std::uint32_t bytes) {
+    if (chunks_ != nullptr) chunks_->mark(first, bytes);
+  }
+
   std::byte* data_;
   std::uint32_t node_bytes_;
   ChunkBitmap* chunks_;

@@ -1,0 +1,107 @@
+#include "node/leaf.hpp"
+
+#include <cstring>
+
+namespace cordwood {
+
+void Leaf::initialize(std::uint64_t volume_id, std::uint64_t node_id) {
+  std::memset(data_, 0, node_bytes_);
+  store_le(data_ + offsetof(NodeHeader, magic), kNodeMagic);
+  store_le(data_ + offsetof(NodeHeader, volume_id), volume_id);
+  store_le(data_ + offsetof(NodeHeader, node_id), node_id);
+  set_heap_top(node_bytes_);
+  // No record is left that could be dirty.
+  if (chunks_ != nullptr) chunks_->clear();
+}
+
+SlotPosition Leaf::find(Key key) const {
+  const std::uint32_t total = count();
+  if (total == 0) return {};
+  const Key::Wide wanted = Key::wide(key);
+  // Halving without branches: `base` moves or stays by a conditional move. Invariant: every slot
+  // before `base` has a smaller key, and every slot from base + length on has not.
+  std::uint32_t base = 0;
+  std::uint32_t length = total;
+  while (length > 1) {
+    const std::uint32_t half = length / 2;
+    base = Key::wide(this->key(base + half - 1)) < wanted ? base + half : base;
+    length -= half;
+  }
+  const Key::Wide last = Key::wide(this->key(base));
+  return {base + (last < wanted ? 1u : 0u), last == wanted};
+}
+
+Bytes Leaf::mutable_item(std::uint32_t slot) {
+  const std::uint32_t at = offset(slot);
+  const std::uint32_t bytes = record_bytes(at);
+  mark(at, bytes);
+  return {data_ + at + kRecordHeaderBytes, bytes - kRecordHeaderBytes};
+}
+
+Bytes Leaf::insert_space(std::uint32_t slot, Key key, std::uint32_t item_bytes) {
+  const std::uint32_t total = count();
+  const std::uint32_t top = heap_top();
+  DCHECK(slot <= total);
+  CHECK(item_bytes <= node_bytes_);
+  CHECK(slots_end(total) + item_footprint(item_bytes) <= top);
+  const std::uint32_t bytes = kRecordHeaderBytes + item_bytes;
+  const std::uint32_t at = top - bytes;
+  std::memmove(slot_at(slot + 1), slot_at(slot), kSlotBytes * std::size_t{total - slot});
+  set_offset(slot, at);
+  set_count(total + 1);
+  set_heap_top(at);
+  store_key(data_ + at, key);
+  store_le(data_ + at + kKeyBytes, static_cast<std::uint16_t>(item_bytes));
+  mark(at, bytes);
+  return {data_ + at + kRecordHeaderBytes, item_bytes};
+}
+
+void Leaf::insert(std::uint32_t slot, Key key, ConstBytes item) {
+  const Bytes space = insert_space(slot, key, static_cast<std::uint32_t>(item.size()));
+  if (!item.empty()) std::memcpy(space.data(), item.data(), item.size());
+}
+
+void Leaf::erase(std::uint32_t slot) {
+  const std::uint32_t total = count();
+  DCHECK(slot < total);
+  const std::uint32_t at = offset(slot);
+  const std::uint32_t bytes = record_bytes(at);
+  std::memmove(slot_at(slot), slot_at(slot + 1), kSlotBytes * std::size_t{total - slot - 1});
+  set_count(total - 1);
+  if (total == 1) {
+    set_heap_top(node_bytes_);
+    set_heap_garbage(0);
+  } else if (at == heap_top()) {
+    set_heap_top(at + bytes);
+  } else {
+    set_heap_garbage(heap_garbage() + bytes);
+  }
+}
+
+void Leaf::replace(std::uint32_t slot, ConstBytes item) {
+  const std::uint32_t old_at = offset(slot);
+  const std::uint32_t old_bytes = record_bytes(old_at);
+  const std::uint32_t bytes = kRecordHeaderBytes + static_cast<std::uint32_t>(item.size());
+  std::uint32_t at = old_at;
+  if (old_at == heap_top()) {
+    // The lowest record grows and shrinks at its low end, without garbage.
+    CHECK(slots_end(count()) + bytes <= old_at + old_bytes);
+    at = old_at + old_bytes - bytes;
+    std::memmove(data_ + at, data_ + old_at, kKeyBytes);
+    set_heap_top(at);
+  } else if (bytes <= old_bytes) {
+    set_heap_garbage(heap_garbage() + (old_bytes - bytes));
+  } else {
+    CHECK(slots_end(count()) + bytes <= heap_top());
+    at = heap_top() - bytes;
+    std::memcpy(data_ + at, data_ + old_at, kKeyBytes);
+    set_heap_top(at);
+    set_heap_garbage(heap_garbage() + old_bytes);
+  }
+  set_offset(slot, at);
+  store_le(data_ + at + kKeyBytes, static_cast<std::uint16_t>(item.size()));
+  if (!item.empty()) std::memcpy(data_ + at + kRecordHeaderBytes, item.data(), item.size());
+  mark(at, bytes);
+}
+
+}  // namespace cordwood
