@@ -16,34 +16,64 @@ class ChunkBitmap {
 
   /// Marks the chunks that hold bytes [first, first + bytes). @pre bytes > 0, inside 64 KiB
   void mark(std::uint32_t first, std::uint32_t bytes) {
-    const std::uint32_t begin = first / kChunkBytes;
-    const std::uint32_t end = (first + bytes - 1) / kChunkBytes;
-    for (std::uint32_t word = begin / 64; word <= end / 64; ++word) {
-      std::uint64_t mask = ~std::uint64_t{0};
-      if (word == begin / 64) mask &= ~std::uint64_t{0} << (begin % 64);
-      if (word == end / 64) mask &= ~std::uint64_t{0} >> (63 - end % 64);
-      words_[word] |= mask;
+    const Range range(first, bytes);
+    for (std::uint32_t word = range.first_word(); word <= range.last_word(); ++word) {
+      words_[word] |= range.mask(word);
     }
   }
-  /// Whether any chunk of bytes [first, first + bytes) is marked.
+  /// Whether any chunk of bytes [first, first + bytes) is marked. @pre as in mark()
   [[nodiscard]] bool any(std::uint32_t first, std::uint32_t bytes) const {
-    const std::uint32_t begin = first / kChunkBytes;
-    const std::uint32_t end = (first + bytes - 1) / kChunkBytes;
-    for (std::uint32_t chunk = begin; chunk <= end; ++chunk) {
-      if ((words_[chunk / 64] >> (chunk % 64) & 1) != 0) return true;
+    const Range range(first, bytes);
+    for (std::uint32_t word = range.first_word(); word <= range.last_word(); ++word) {
+      if ((words_[word] & range.mask(word)) != 0) return true;
     }
     return false;
+  }
+  /// Carries marks along with bytes that moved: each byte of [first, first + bytes) whose chunk is
+  /// marked in `source` gets its chunk marked here, at its new place from `target` on. So no record
+  /// among the bytes loses its dirtiness, at any alignment. @pre as in mark()
+  void mark_moved(const ChunkBitmap& source, std::uint32_t first, std::uint32_t bytes,
+                  std::uint32_t target) {
+    const Range range(first, bytes);
+    const std::uint32_t end = first + bytes;
+    for (std::uint32_t word = range.first_word(); word <= range.last_word(); ++word) {
+      for (std::uint64_t left = source.words_[word] & range.mask(word); left != 0;
+           left &= left - 1) {
+        const auto bit = static_cast<std::uint32_t>(std::countr_zero(left));
+        const std::uint32_t chunk = (word * 64 + bit) * kChunkBytes;
+        const std::uint32_t from = chunk < first ? first : chunk;
+        const std::uint32_t to = chunk + kChunkBytes < end ? chunk + kChunkBytes : end;
+        mark(target + (from - first), to - from);
+      }
+    }
   }
   void clear() { words_.fill(0); }
   void mark_all() { words_.fill(~std::uint64_t{0}); }
   /// Marked chunks.
   [[nodiscard]] std::uint32_t count() const {
     std::uint32_t total = 0;
-    for (const std::uint64_t word : words_) total += static_cast<std::uint32_t>(std::popcount(word));
+    for (const std::uint64_t word : words_)
+      total += static_cast<std::uint32_t>(std::popcount(word));
     return total;
   }
 
  private:
+  /// The chunks of a range of bytes, as masks of the words that hold their bits.
+  struct Range {
+    Range(std::uint32_t first, std::uint32_t bytes)
+        : begin(first / kChunkBytes), last((first + bytes - 1) / kChunkBytes) {}
+    [[nodiscard]] std::uint32_t first_word() const { return begin / 64; }
+    [[nodiscard]] std::uint32_t last_word() const { return last / 64; }
+    [[nodiscard]] std::uint64_t mask(std::uint32_t word) const {
+      std::uint64_t mask = ~std::uint64_t{0};
+      if (word == begin / 64) mask &= ~std::uint64_t{0} << (begin % 64);
+      if (word == last / 64) mask &= ~std::uint64_t{0} >> (63 - last % 64);
+      return mask;
+    }
+    std::uint32_t begin;
+    std::uint32_t last;
+  };
+
   std::array<std::uint64_t, kMaxChunks / 64> words_{};
 };
 

@@ -10,7 +10,8 @@ std::uint32_t Inner::find(Key key) const {
   const std::uint32_t total = count();
   if (total == 0) return 0;
   const Key::Wide wanted = Key::wide(key);
-  // Every key before `base` + 1 is <= wanted (or base is 0), every key from base + length on is not.
+  // Every key before `base` + 1 is <= wanted (or base is 0), every key from base + length on is
+  // not.
   std::uint32_t base = 0;
   std::uint32_t length = total;
   while (length > 1) {

@@ -14,10 +14,10 @@ namespace cordwood {
 /// An inner node on a plain span of bytes (8-byte aligned). Child i covers keys from key(i) up to
 /// key(i + 1); key(0) equals the node's low fence, and the last child ends at its high fence.
 ///
-/// Readers may be optimistic: they look at a node that a writer is changing, and recheck its version
-/// before they act on what they saw. So every word here is loaded with acquire and stored with release
-/// order (free on x86; keeps ThreadSanitizer and the language's memory model content), and no read
-/// leaves node_bytes whatever the words hold: counts are clamped to the capacity.
+/// Readers may be optimistic: they look at a node that a writer is changing, and recheck its
+/// version before they act on what they saw. So every word here is loaded with acquire and stored
+/// with release order (free on x86; keeps ThreadSanitizer and the language's memory model content),
+/// and no read leaves node_bytes whatever the words hold: counts are clamped to the capacity.
 class Inner {
  public:
   Inner(std::byte* data, std::uint32_t node_bytes) : data_(data), node_bytes_(node_bytes) {}
@@ -38,7 +38,8 @@ class Inner {
     return {word(key_at(index) + 8), lo};
   }
   [[nodiscard]] NodeId child(std::uint32_t index) const { return {word(child_at(index))}; }
-  /// The child whose range holds `key`: the last with key(i) <= key; 0 if none (torn or out of range).
+  /// The child whose range holds `key`: the last with key(i) <= key; 0 if none (torn or out of
+  /// range).
   [[nodiscard]] std::uint32_t find(Key key) const;
   /// Index of this child, or count() when it is not here.
   [[nodiscard]] std::uint32_t index_of(NodeId child) const;
@@ -57,9 +58,9 @@ class Inner {
   /// Copies a verified on-disk node in, word by word.
   void load(const std::byte* source);
 
-  /// Checks bytes from a device: count 1..capacity, keys strictly increasing, key(0) == low, the rest
-  /// below high, child ids in 1..id_limit-1 and not the node itself, level as expected, unused space
-  /// zero. Plain reads: nobody else sees these bytes yet.
+  /// Checks bytes from a device: count 1..capacity, keys strictly increasing, key(0) == low, the
+  /// rest below high, child ids in 1..id_limit-1 and not the node itself, level as expected, unused
+  /// space zero. Plain reads: nobody else sees these bytes yet.
   /// @errors corrupt with Place::kNode
   [[nodiscard]] static Result<void> verify(const std::byte* data, std::uint32_t node_bytes, Key low,
                                            Key high, std::uint8_t level, std::uint64_t id_limit);

@@ -18,14 +18,14 @@ struct SlotPosition {
   bool found = false;
 };
 
-/// A leaf on a plain span of bytes: no cache, no latches, no I/O. A Leaf is a view, cheap to copy; the
-/// bytes belong to somebody else and stay latched by the caller while it is used.
+/// A leaf on a plain span of bytes: no cache, no latches, no I/O. A Leaf is a view, cheap to copy;
+/// the bytes belong to somebody else and stay latched by the caller while it is used.
 ///
-/// Invariants (see verify()): keys strictly increase with the slot; every slot refers to a record that
-/// lies in [heap_top, node_bytes) without overlapping another; heap_garbage = heap bytes that no slot
-/// refers to; slots end at or before heap_top.
-/// The dirty-chunk bitmap (may be null) learns of each record written: chunks of 128 bytes that hold
-/// bytes of records changed since the last capture. Moving a record carries its dirtiness along.
+/// Invariants (see verify()): keys strictly increase with the slot; every slot refers to a record
+/// that lies in [heap_top, node_bytes) without overlapping another; heap_garbage = heap bytes that
+/// no slot refers to; slots end at or before heap_top. The dirty-chunk bitmap (may be null) learns
+/// of each record written: chunks of 128 bytes that hold bytes of records changed since the last
+/// capture. Moving a record carries its dirtiness along.
 class Leaf {
  public:
   Leaf(std::byte* data, std::uint32_t node_bytes, ChunkBitmap* chunks = nullptr)
@@ -59,39 +59,59 @@ class Leaf {
   /// Binary search by key; the hot path of the whole engine.
   [[nodiscard]] SlotPosition find(Key key) const;
 
-  /// Inserts before `slot`. @pre find(key) gives this slot and not found; footprint fits contiguously.
+  /// Inserts before `slot`. @pre find(key) gives this slot and not found; footprint fits
+  /// contiguously.
   void insert(std::uint32_t slot, Key key, ConstBytes item);
   /// Inserts with uninitialised data of that many bytes and returns it to be filled in at once.
   [[nodiscard]] Bytes insert_space(std::uint32_t slot, Key key, std::uint32_t item_bytes);
   void erase(std::uint32_t slot);
-  /// Gives the item another content of any length. @pre it fits: contiguous_free_bytes() >= record size
-  /// when longer than before (in place otherwise).
+  /// Erases the slots [first, last). @cost one pass over the slots, however many go.
+  void erase_range(std::uint32_t first, std::uint32_t last);
+  /// Gives the item another content of any length. @pre it fits: contiguous_free_bytes() >= record
+  /// size when longer than before (in place otherwise).
   void replace(std::uint32_t slot, ConstBytes item);
 
   /// Joins all free space: records in key order at the end. Uses `scratch` of node_bytes.
   void compact(std::byte* scratch);
   /// Writes the on-disk form to `target` (node_bytes): packed, free space zero, no garbage.
   void pack(std::byte* target) const;
-  /// Moves the slots [first, last) to the front or back of `target`, which must order after / before
-  /// them and have the room (it is compacted first when needed, with `scratch`).
+  /// Moves the slots [first, last) to the front or back of `target`, which must order after /
+  /// before them and have the room (it is compacted first when needed, with `scratch`).
   void move_to_front_of(Leaf& target, std::uint32_t first, std::byte* scratch);  ///< [first, count)
   void move_to_back_of(Leaf& target, std::uint32_t last, std::byte* scratch);    ///< [0, last)
+  /// Copies the slots [first, last) to the back of `target`, one copy per run of adjacent records.
+  /// @pre all keys there are smaller, and the footprints fit contiguously
+  void copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const;
+
+  /// Whether an item changed since the bitmap was last cleared; also true for one that shares a
+  /// chunk with one that did. False without a bitmap.
+  [[nodiscard]] bool dirty(std::uint32_t slot) const {
+    return chunks_ != nullptr && chunks_->any(offset(slot), record_bytes(offset(slot)));
+  }
 
   /// Footprint (slot + record) of a slot's item.
   [[nodiscard]] std::uint32_t footprint(std::uint32_t slot) const {
     return kSlotBytes + record_bytes(offset(slot));
   }
-  /// The slot at which cutting leaves both sides closest to equal bytes: 1..count-1. @pre count >= 2
+  /// Footprint of the slots [first, last) together.
+  [[nodiscard]] std::uint32_t footprint(std::uint32_t first, std::uint32_t last) const;
+  /// The slot at which cutting leaves both sides closest to equal bytes: 1..count-1. @pre count >=
+  /// 2
   [[nodiscard]] std::uint32_t middle_slot() const;
-  /// How many slots from the end (or start) have a footprint sum of at least `bytes`; count() if less.
+  /// How many slots from the end (or start) have a footprint sum of at least `bytes`; count() if
+  /// less.
   [[nodiscard]] std::uint32_t slots_for_bytes_from_end(std::uint32_t bytes) const;
   [[nodiscard]] std::uint32_t slots_for_bytes_from_start(std::uint32_t bytes) const;
 
-  /// Checks bytes from a device before anything else may use them: every offset and length in bounds,
-  /// records disjoint, keys in order and within [low, high), free space as packed leaves have it.
-  /// Never reads outside node_bytes whatever the content. `packed` also demands the on-disk form.
+  /// Checks bytes from a device before anything else may use them: every offset and length in
+  /// bounds, records disjoint, keys in order and within [low, high), free space as packed leaves
+  /// have it. Never reads outside node_bytes whatever the content. `packed` also demands the
+  /// on-disk form.
   /// @errors corrupt with Place::kNode
   [[nodiscard]] Result<void> verify(Key low, Key high, bool packed) const;
+  /// The same for leaves with items longer than max_item_bytes(node_bytes), as the log has them.
+  [[nodiscard]] Result<void> verify(Key low, Key high, bool packed,
+                                    std::uint32_t item_bytes_max) const;
 
  private:
   [[nodiscard]] std::uint32_t header(std::size_t field) const {
@@ -124,6 +144,29 @@ class Leaf {
   [[nodiscard]] std::uint32_t record_bytes(std::uint32_t offset) const {
     return kRecordHeaderBytes + load_le<std::uint16_t>(data_ + offset + kKeyBytes);
   }
+
+  /// Slots whose records lie one right below the other.
+  struct Run {
+    std::uint32_t last;        ///< slot after the last one
+    std::uint32_t first_byte;  ///< offset of the lowest record, that of slot last - 1
+    std::uint32_t bytes;
+  };
+  /// The longest run from slot `first` that ends before slot `last`. @pre first < last
+  [[nodiscard]] Run run_at(std::uint32_t first, std::uint32_t last) const;
+  /// Moves the slots from `slot` on up by `number`; the opened ones are filled by place().
+  void open_slots(std::uint32_t slot, std::uint32_t number);
+  /// Copies records of `source` below heap_top and points slots from `slot` on at them.
+  void place(const Leaf& source, std::uint32_t first, std::uint32_t last, std::uint32_t slot);
+  void pack_into(Leaf& target) const;
+  void move(Leaf& target, std::uint32_t first, std::uint32_t last, std::uint32_t target_slot,
+            std::byte* scratch);
+
+  // Parts of verify(), each relying on those before: what is wrong, or nullptr.
+  [[nodiscard]] const char* fault_of_header() const;
+  [[nodiscard]] const char* fault_of_records(Key low, Key high, std::uint32_t item_bytes_max) const;
+  [[nodiscard]] const char* fault_of_packing() const;
+  [[nodiscard]] const char* fault_of_heap() const;
+
   void mark(std::uint32_t first, std::uint32_t bytes) {
     if (chunks_ != nullptr) chunks_->mark(first, bytes);
   }
