@@ -1,0 +1,125 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "checkpoint/gate.hpp"
+#include "device/block_device.hpp"
+#include "format/superblock.hpp"
+#include "frame/node_cache.hpp"
+#include "frame/node_table.hpp"
+#include "space/reservation.hpp"
+#include "space/space.hpp"
+#include "tree/btree.hpp"
+
+namespace cordwood {
+
+/// What a layer above the tree contributes to a freeze.
+class FreezeParticipant {
+ public:
+  virtual ~FreezeParticipant() = default;
+  /// Called with the gate closed: writes what is still only in memory into leaves that were touched
+  /// beforehand (so it cannot fail), and tells the counters for the superblock.
+  struct Counts {
+    std::uint64_t next_inode = 0;
+    std::uint64_t inode_count = 0;
+  };
+  virtual Counts before_freeze() = 0;
+};
+
+class Checkpointer;
+
+/// One changing operation: inside the gate, with blocks reserved. Ends when destroyed. Move-only.
+/// If it fails after its first change, say so with fail(): the volume then refuses all further changes,
+/// and nothing of the half-done operation ever reaches the device.
+class Operation {
+ public:
+  Operation(Operation&& other) noexcept
+      : checkpointer_(std::exchange(other.checkpointer_, nullptr)),
+        reservation(std::move(other.reservation)),
+        generation(other.generation) {}
+  Operation& operator=(Operation&&) = delete;
+  ~Operation();
+
+  /// The error, after the volume was marked as failed.
+  Error fail(Error error);
+
+ private:
+  friend class Checkpointer;
+  Operation(Checkpointer& checkpointer, Reservation reserved, Generation now)
+      : checkpointer_(&checkpointer), reservation(std::move(reserved)), generation(now) {}
+  Checkpointer* checkpointer_;
+
+ public:
+  Reservation reservation;
+  Generation generation;  ///< the one that this operation belongs to
+};
+
+/// What an operation may need at most.
+struct OperationCost {
+  std::uint64_t items = 0;        ///< items inserted, grown or erased
+  std::uint64_t data_blocks = 0;  ///< blocks it will allocate for file data
+  ReserveClass reserve_class = ReserveClass::kNormal;
+};
+
+/// Turns the state in memory into the state on the device, all or nothing: gate, freeze, write-out,
+/// superblock. Also the keeper of the volume's failure.
+/// @threads any.
+class Checkpointer {
+ public:
+  struct Limits {
+    std::size_t dirty_bytes_max = 0;
+  };
+  Checkpointer(BlockDevice& device, const Layout& layout, const Superblock& current, Space& space,
+               NodeTable& table, NodeCache& cache, BTree& tree, Clock& clock, Counters& counters,
+               Tracer tracer, Limits limits);
+  void set_participant(FreezeParticipant* participant) { participant_ = participant; }
+
+  /// Reserves and enters the gate. Makes a checkpoint first when too much is dirty, or when that would
+  /// free the space that is missing.
+  /// @errors kNoSpace; kFailed after an earlier failure; kReadOnly; errors of that checkpoint.
+  /// @pre the caller is not inside the gate. Inode locks may be held.
+  Result<Operation> begin(const OperationCost& cost);
+
+  /// Makes everything that finished before the call durable.
+  /// @pre the caller is not inside the gate.
+  Result<void> checkpoint(MountState state = MountState::kMounted);
+
+  void set_read_only() { read_only_ = true; }
+  [[nodiscard]] bool read_only() const { return read_only_; }
+  /// Remembers the first failure; every begin() and checkpoint() fails from now on.
+  void fail(const Error& error);
+  [[nodiscard]] std::optional<Error> failure() const;
+  [[nodiscard]] Superblock superblock() const;
+
+ private:
+  friend class Operation;
+  Result<void> write_checkpoint(MountState state);
+  Result<void> write_nodes(Generation generation);
+
+  BlockDevice& device_;
+  Layout layout_;
+  Space& space_;
+  NodeTable& table_;
+  NodeCache& cache_;
+  BTree& tree_;
+  Clock& clock_;
+  Counters& counters_;
+  Tracer trace_;
+  Limits limits_;
+  FreezeParticipant* participant_ = nullptr;
+  Gate gate_;
+  std::mutex checkpoint_mutex_;  ///< one checkpoint at a time
+  mutable std::mutex state_mutex_;  ///< protects superblock_ and failure_
+  Superblock superblock_;           ///< the last durable one
+  std::optional<Error> failure_;
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> read_only_{false};
+};
+
+}  // namespace cordwood

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "base/function_ref.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "format/key.hpp"
+#include "frame/frame.hpp"
+#include "frame/node_table.hpp"
+#include "frame/placement.hpp"
+#include "node/inner.hpp"
+#include "node/leaf.hpp"
+#include "space/reservation.hpp"
+#include "trace/counters.hpp"
+#include "trace/trace.hpp"
+
+namespace cordwood {
+
+/// The nodes in memory: loading, making, dirtying, evicting (clock), and handing the dirty ones of a
+/// frozen generation to the checkpoint. Dirty nodes stay until they are written.
+/// @threads any, unless said otherwise.
+class NodeCache {
+ public:
+  NodeCache(Placement& placement, NodeTable& table, std::uint64_t volume_id, Generation generation,
+            std::size_t budget_bytes, Counters& counters, Tracer tracer);
+  ~NodeCache();
+
+  [[nodiscard]] std::uint32_t node_bytes() const { return node_bytes_; }
+  [[nodiscard]] NodeTable& table() { return table_; }
+  /// Distinguishes caches, so that thread-local hints never reach into another or a dead one.
+  [[nodiscard]] std::uint64_t serial() const { return serial_; }
+
+  /// The frame that holds a node, if it is in memory. Lock-free.
+  [[nodiscard]] Frame* resident(NodeId id) const;
+  /// Reads a node into a frame with the given fences. `parent` is the frame they were taken from, at
+  /// `parent_version`; null for the root. Returns null when the parent changed meanwhile: the fences
+  /// may be out of date, descend again.
+  /// @errors corrupt: content or place wrong; I/O.
+  Result<Frame*> load(NodeId id, std::uint8_t level, Key low, Key high, const Frame* parent,
+                      std::uint64_t parent_version);
+
+  /// A new empty node, dirty; its frame is latched exclusive.
+  /// @errors kNoSpace: no ids; corrupt, I/O from the table.
+  Result<Frame*> create(std::uint8_t level, Key low, Key high, Reservation& reservation);
+  /// The node leaves the tree. @pre frame latched exclusive; this unlatches it.
+  void discard(Frame& frame, Reservation& reservation);
+  /// To be called before the first change under each exclusive latch: keeps a copy for the checkpoint
+  /// if it has not written the frame yet, marks it dirty in this generation, takes its blocks.
+  void prepare_write(Frame& frame, Reservation& reservation) {
+    if (frame.dirty_generation != generation_.load(std::memory_order_relaxed)) {
+      become_dirty(frame, reservation);
+    }
+  }
+  /// Blocks that one dirty node takes from a reservation at most, table pages included.
+  [[nodiscard]] std::uint64_t blocks_per_dirty_node() const;
+
+  [[nodiscard]] Leaf leaf(Frame& frame) const { return {frame.data, node_bytes_, &frame.chunks}; }
+  [[nodiscard]] Inner inner(const Frame& frame) const { return {frame.data, node_bytes_}; }
+
+  [[nodiscard]] Generation generation() const { return {generation_.load(std::memory_order_acquire)}; }
+  [[nodiscard]] std::uint64_t dirty_bytes() const;
+  [[nodiscard]] std::uint64_t resident_nodes() const;
+
+  // ---- the checkpoint ----
+  /// The dirty frames become frozen, a new generation opens. Gate closed; O(1).
+  void freeze();
+  /// A node of the frozen generation in its on-disk form.
+  struct FrozenNode {
+    Frame* frame = nullptr;
+    NodeId id;
+    Key low;  ///< roughly, for ordering
+  };
+  /// The frozen frames in key order, pinned.
+  std::vector<FrozenNode> frozen_nodes();
+  /// Writes a frozen node's on-disk form to `target`; it is clean from now on, unless changed since.
+  /// Returns its id, or none when it left the tree before the freeze.
+  NodeId pack_frozen(const FrozenNode& node, std::byte* target, Generation generation);
+  /// The node's new place is known and written: it may be evicted again.
+  void finish_frozen(const FrozenNode& node);
+  /// Blocks reserved for the frozen nodes.
+  [[nodiscard]] std::uint64_t frozen_reserved_blocks() const { return reserved_[1 - current_].load(); }
+  /// The frozen generation is done with: forgets its reservations.
+  void end_frozen() { reserved_[1 - current_].store(0); }
+
+  // ---- inspection ----
+  struct FrameInfo {
+    NodeId id;
+    std::uint8_t level = 0;
+    bool dirty = false;
+    std::uint32_t used_bytes = 0;
+    std::uint32_t count = 0;
+    Key low, high;
+  };
+  /// A consistent picture of each resident node, one after the other.
+  void for_each_resident(FunctionRef<void(const FrameInfo&)> visit);
+  /// Dirty leaves of the current generation, unordered.
+  std::vector<Frame*> dirty_leaves();
+
+ private:
+  Result<Frame*> acquire_frame(bool inner);
+  Frame* new_frame(bool inner);
+  Frame* evict(bool inner);
+  void recycle(Frame& frame);
+  void become_dirty(Frame& frame, Reservation& reservation);
+  void take_blocks(Reservation& reservation, std::uint64_t blocks);
+  std::mutex& load_mutex(NodeId id) { return load_mutexes_[id.value % load_mutexes_.size()]; }
+
+  Placement& placement_;
+  NodeTable& table_;
+  std::uint64_t volume_id_;
+  std::uint32_t node_bytes_;
+  std::uint64_t node_blocks_;  ///< reserved per dirty node: its own and its fragment lists'
+  Counters& counters_;
+  Tracer trace_;
+  std::uint64_t serial_;
+  std::size_t frames_max_;
+
+  std::atomic<std::uint64_t> generation_;
+  unsigned current_ = 0;  ///< parity of the generation being changed; changes with the gate closed
+  std::array<std::atomic<Frame*>, 2> dirty_{};
+  std::array<std::atomic<std::uint64_t>, 2> reserved_{};
+  std::array<std::atomic<std::uint64_t>, 2> dirty_count_{};
+
+  std::array<std::mutex, 64> load_mutexes_;
+  mutable std::mutex frames_mutex_;  ///< the lists below
+  std::deque<Frame> frames_;
+  std::vector<AlignedBuffer> slabs_;
+  std::byte* slab_next_ = nullptr;
+  std::byte* slab_end_ = nullptr;
+  std::vector<Frame*> free_[2];      ///< by kind: leaf, inner
+  std::vector<std::byte*> spare_images_;
+  std::vector<AlignedBuffer> image_memory_;
+  std::size_t clock_hand_ = 0;
+};
+
+}  // namespace cordwood
