@@ -18,8 +18,8 @@ void for_each_page(const IoRequest& request, Act act) {
   std::size_t done = 0;
   while (done < request.bytes) {
     const std::uint64_t at = request.offset + done;
-    const std::size_t piece = std::min<std::uint64_t>(request.bytes - done,
-                                                      kPageBytes - at % kPageBytes);
+    const std::size_t piece =
+        std::min<std::uint64_t>(request.bytes - done, kPageBytes - at % kPageBytes);
     act(at, done, piece);
     done += piece;
   }
@@ -31,18 +31,17 @@ MemoryDevice::MemoryDevice(std::uint64_t bytes, MemoryDeviceOptions options)
     : MemoryDevice(SparseImage(bytes), options) {}
 
 MemoryDevice::MemoryDevice(const SparseImage& image, MemoryDeviceOptions options)
-    : options_(options), image_(image) {
+    : options_(options), bytes_(image.bytes()), image_(image) {
   CHECK(options.sector_bytes != 0 && (options.sector_bytes & (options.sector_bytes - 1)) == 0);
   CHECK(image.bytes() % options.sector_bytes == 0);
 }
 
 DeviceGeometry MemoryDevice::geometry() const {
-  return {image_.bytes(), options_.sector_bytes, options_.volatile_cache, options_.fua,
-          options_.discard};
+  return {bytes_, options_.sector_bytes, options_.volatile_cache, options_.fua, options_.discard};
 }
 
 std::string MemoryDevice::description() const {
-  return "memory, " + std::to_string(image_.bytes()) + " bytes";
+  return "memory, " + std::to_string(bytes_) + " bytes";
 }
 
 Result<void> MemoryDevice::submit(std::span<const IoRequest> requests) {
@@ -88,7 +87,7 @@ SparseImage MemoryDevice::snapshot() const {
 
 void MemoryDevice::restore(const SparseImage& image) {
   const std::unique_lock shape(shape_);
-  CHECK(image.bytes() == image_.bytes());
+  CHECK(image.bytes() == bytes_);
   image_ = image;
 }
 
@@ -97,9 +96,8 @@ std::unique_ptr<MemoryDevice> MemoryDevice::clone() const {
 }
 
 DeviceCounters MemoryDevice::counters() const {
-  return {reads_.load(kRelaxed),      bytes_read_.load(kRelaxed),
-          writes_.load(kRelaxed),     bytes_written_.load(kRelaxed),
-          fua_writes_.load(kRelaxed), flushes_.load(kRelaxed),
+  return {reads_.load(kRelaxed),          bytes_read_.load(kRelaxed), writes_.load(kRelaxed),
+          bytes_written_.load(kRelaxed),  fua_writes_.load(kRelaxed), flushes_.load(kRelaxed),
           bytes_discarded_.load(kRelaxed)};
 }
 

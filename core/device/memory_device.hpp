@@ -64,7 +64,8 @@ class MemoryDevice final : public BlockDevice {
   void write_piece(std::uint64_t offset, ConstBytes from);
   std::mutex& stripe_of(std::uint64_t offset);
 
-  MemoryDeviceOptions options_;
+  const MemoryDeviceOptions options_;
+  const std::uint64_t bytes_;
   /// Shared: bytes of pages may change. Exclusive: pages may come, go or be copied.
   mutable std::shared_mutex shape_;
   /// Each guards the bytes of the pages that fall to it, under a shared hold of shape_.

@@ -99,16 +99,15 @@ bool SparseImage::writes_in_place(std::uint64_t offset, std::uint64_t bytes) con
   const std::uint64_t mark = mark_.load(std::memory_order_relaxed);
   if (root_ == nullptr || root_->mark != mark) return false;
   bool in_place = true;
-  for_each_piece(offset, bytes,
-                 [&](std::uint64_t index, std::size_t, std::size_t, std::size_t) {
-                   const auto found = root_->chapters.find(index / kChapterPages);
-                   if (found == root_->chapters.end() || found->second->mark != mark) {
-                     in_place = false;
-                     return;
-                   }
-                   const Page* page = found->second->pages[index % kChapterPages].get();
-                   in_place = in_place && page != nullptr && page->mark == mark;
-                 });
+  for_each_piece(offset, bytes, [&](std::uint64_t index, std::size_t, std::size_t, std::size_t) {
+    const auto found = root_->chapters.find(index / kChapterPages);
+    if (found == root_->chapters.end() || found->second->mark != mark) {
+      in_place = false;
+      return;
+    }
+    const Page* page = found->second->pages[index % kChapterPages].get();
+    in_place = in_place && page != nullptr && page->mark == mark;
+  });
   return in_place;
 }
 
