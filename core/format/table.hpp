@@ -2,11 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
+#include <vector>
 
+#include "base/bytes.hpp"
+#include "base/function_ref.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "format/layout.hpp"
+#include "format/seed.hpp"
 
 namespace cordwood {
 
@@ -71,5 +76,67 @@ static_assert(std::has_unique_object_representations_v<FragmentListHeader>);
 [[nodiscard]] constexpr std::uint64_t runs_per_fragment_list(std::uint32_t block_bytes) {
   return (block_bytes - sizeof(FragmentListHeader)) / 8;
 }
+
+/// Checks one entry of a table page against the shape that its level demands; says nothing about
+/// what lies there. An empty entry is always right.
+/// @param level  of the page that holds the entry; table_levels for the root entry in the superblock.
+/// @errors corrupt with Place::kTablePage and `page`.
+[[nodiscard]] Result<void> validate(const TableEntry& entry, std::uint32_t level, std::uint64_t page,
+                                    const Layout& layout);
+
+/// One block of a fragment list, parsed.
+struct FragmentList {
+  BlockNumber next;            ///< the next block of the chain; 0 at the end
+  std::vector<BlockRun> runs;  ///< in the order of the content
+
+  /// @param place  the block's own number.
+  /// @errors corrupt with Place::kBlock: a count out of range, runs that may not be there, unused
+  ///         bytes that are not zero.
+  static Result<FragmentList> parse(ConstBytes block, BlockNumber place, const Layout& layout);
+};
+
+/// Blocks of fragment lists that name this many runs.
+[[nodiscard]] constexpr std::uint64_t fragment_list_blocks(std::uint64_t runs,
+                                                           std::uint32_t block_bytes) {
+  return divide_up(runs, runs_per_fragment_list(block_bytes));
+}
+
+/// Writes a chain of fragment lists.
+/// @param runs   the content in order, each of 1 to 65535 blocks.
+/// @param lists  where the blocks of the chain will lie: fragment_list_blocks(runs.size()) of them.
+/// @param into   lists.size() blocks of memory, one after the other.
+void store_fragment_lists(std::span<const BlockRun> runs, std::span<const BlockNumber> lists,
+                          std::uint32_t block_bytes, Bytes into);
+
+/// Hash over the blocks of a chain, one step for each from the first on; begins with 0.
+[[nodiscard]] std::uint64_t chain_hash(std::uint64_t previous, ConstBytes list,
+                                       std::uint64_t volume_seed, std::uint64_t byte);
+/// Hash over a whole chain as store_fragment_lists() wrote it.
+[[nodiscard]] std::uint64_t chain_hash(std::span<const BlockNumber> lists, ConstBytes bytes,
+                                       std::uint64_t volume_seed, std::uint32_t block_bytes);
+
+/// Seed of the checksum of a node or table page on separate runs of blocks: it also covers the lists
+/// that name the runs.
+/// @param byte  where the first list block begins on the device.
+[[nodiscard]] constexpr std::uint64_t fragmented_seed(std::uint64_t volume_seed, Structure structure,
+                                                      std::uint64_t byte, std::uint64_t chain) {
+  return mix_seed(checksum_seed(volume_seed, structure, byte), chain);
+}
+
+/// Where a node or table page lies, and the seed of its checksum.
+struct ContentPlace {
+  std::vector<BlockRun> runs;      ///< the content, in order
+  std::vector<BlockNumber> lists;  ///< blocks of the fragment lists; none when it lies in one run
+  std::uint64_t seed = 0;
+};
+
+/// Follows a table place to its blocks. Ends on any input: each list names at least one block, and
+/// all together exactly as many as the content has.
+/// @param bytes       of the content: node_bytes or kPageBytes.
+/// @param read_block  reads one block of the volume into block_bytes of memory.
+/// @errors corrupt with Place::kBlock; what read_block returns.
+[[nodiscard]] Result<ContentPlace> locate(
+    TablePlace place, std::uint64_t bytes, Structure structure, const Layout& layout,
+    std::uint64_t volume_seed, FunctionRef<Result<void>(BlockNumber, Bytes)> read_block);
 
 }  // namespace cordwood
