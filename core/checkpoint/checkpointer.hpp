@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -72,12 +73,17 @@ struct OperationCost {
 /// @threads any.
 class Checkpointer {
  public:
-  struct Limits {
-    std::size_t dirty_bytes_max = 0;
+  /// The layers that a checkpoint writes.
+  struct Parts {
+    Placement& placement;
+    NodeTable& table;
+    NodeCache& cache;
+    BTree& tree;
   };
-  Checkpointer(BlockDevice& device, const Layout& layout, const Superblock& current, Space& space,
-               NodeTable& table, NodeCache& cache, BTree& tree, Clock& clock, Counters& counters,
-               Tracer tracer, Limits limits);
+  /// @param current          the superblock of the last durable checkpoint.
+  /// @param dirty_bytes_max  bytes of dirty nodes above which begin() makes a checkpoint first.
+  Checkpointer(const Parts& parts, const Superblock& current, Clock& clock, Tracer tracer,
+               std::size_t dirty_bytes_max);
   void set_participant(FreezeParticipant* participant) { participant_ = participant; }
 
   /// Reserves and enters the gate. Makes a checkpoint first when too much is dirty, or when that would
@@ -94,16 +100,23 @@ class Checkpointer {
   [[nodiscard]] bool read_only() const { return read_only_; }
   /// Remembers the first failure; every begin() and checkpoint() fails from now on.
   void fail(const Error& error);
+  /// What begin() and checkpoint() return since a failure: kFailed, in the words of the cause.
   [[nodiscard]] std::optional<Error> failure() const;
   [[nodiscard]] Superblock superblock() const;
 
  private:
   friend class Operation;
-  Result<void> write_checkpoint(MountState state);
-  Result<void> write_nodes(Generation generation);
+  Result<void> relieve_pressure();
+  Result<void> checkpoint_locked(MountState state);
+  void repack();
+  Result<Superblock> freeze(MountState state);
+  Result<void> write_out(Superblock next);
+  Result<void> write_nodes(PlacementWriter& writer, const std::vector<NodeCache::FrozenNode>& nodes,
+                           Generation generation);
+  Result<void> flush_device();
+  Result<void> write_superblock(const Superblock& superblock);
 
-  BlockDevice& device_;
-  Layout layout_;
+  Placement& placement_;
   Space& space_;
   NodeTable& table_;
   NodeCache& cache_;
@@ -111,10 +124,10 @@ class Checkpointer {
   Clock& clock_;
   Counters& counters_;
   Tracer trace_;
-  Limits limits_;
+  std::size_t dirty_bytes_max_;
   FreezeParticipant* participant_ = nullptr;
   Gate gate_;
-  std::mutex checkpoint_mutex_;  ///< one checkpoint at a time
+  std::mutex checkpoint_mutex_;     ///< one checkpoint at a time
   mutable std::mutex state_mutex_;  ///< protects superblock_ and failure_
   Superblock superblock_;           ///< the last durable one
   std::optional<Error> failure_;

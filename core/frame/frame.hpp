@@ -7,6 +7,7 @@
 #include "base/ids.hpp"
 #include "format/key.hpp"
 #include "frame/latch.hpp"
+#include "frame/placement.hpp"
 #include "node/chunk_bitmap.hpp"
 
 namespace cordwood {
@@ -33,10 +34,11 @@ struct Frame {
   // Under the exclusive latch:
   std::uint64_t dirty_generation = 0;  ///< generation of its latest change not yet written; 0: clean
   std::uint64_t frozen_id = 0;         ///< node that frozen_image holds
-  std::byte* frozen_image = nullptr;   ///< content at the freeze, when changed since; not packed
+  AlignedBuffer frozen_image;          ///< content at the freeze, when changed since; not packed
   std::uint32_t next_insert_slot = 0;  ///< leaf: one past the last insert; detects appends and runs
   bool in_dirty_list[2] = {false, false};
   Frame* next_dirty[2] = {nullptr, nullptr};  ///< by generation parity
+  bool in_free_list = false;           ///< under the cache's frames mutex
   ChunkBitmap chunks;                  ///< leaf: what changed since the last capture
 
   [[nodiscard]] NodeId node() const { return {id.load(std::memory_order_acquire)}; }

@@ -38,12 +38,17 @@ class NodeCache {
 
   /// The frame that holds a node, if it is in memory. Lock-free.
   [[nodiscard]] Frame* resident(NodeId id) const;
-  /// Reads a node into a frame with the given fences. `parent` is the frame they were taken from, at
-  /// `parent_version`; null for the root. Returns null when the parent changed meanwhile: the fences
-  /// may be out of date, descend again.
+  /// Reads a node into a frame with the given fences. `fences_current` tells, after the read, whether
+  /// nothing happened since that could have moved the fences; if something did, null is returned:
+  /// descend again.
   /// @errors corrupt: content or place wrong; I/O.
-  Result<Frame*> load(NodeId id, std::uint8_t level, Key low, Key high, const Frame* parent,
-                      std::uint64_t parent_version);
+  Result<Frame*> load(NodeId id, std::uint8_t level, Key low, Key high,
+                      FunctionRef<bool()> fences_current);
+  /// Pins the frame that holds a node, if it is resident: it stays until unpin().
+  [[nodiscard]] Frame* pin_resident(NodeId id);
+  /// Pins a frame if it still holds the node.
+  [[nodiscard]] bool pin(Frame& frame, NodeId id);
+  void unpin(Frame& frame);
 
   /// A new empty node, dirty; its frame is latched exclusive.
   /// @errors kNoSpace: no ids; corrupt, I/O from the table.
@@ -70,7 +75,7 @@ class NodeCache {
   // ---- the checkpoint ----
   /// The dirty frames become frozen, a new generation opens. Gate closed; O(1).
   void freeze();
-  /// A node of the frozen generation in its on-disk form.
+  /// A node that the frozen generation changed.
   struct FrozenNode {
     Frame* frame = nullptr;
     NodeId id;
@@ -79,14 +84,15 @@ class NodeCache {
   /// The frozen frames in key order, pinned.
   std::vector<FrozenNode> frozen_nodes();
   /// Writes a frozen node's on-disk form to `target`; it is clean from now on, unless changed since.
-  /// Returns its id, or none when it left the tree before the freeze.
-  NodeId pack_frozen(const FrozenNode& node, std::byte* target, Generation generation);
+  void pack_frozen(const FrozenNode& node, std::byte* target, Generation generation);
   /// The node's new place is known and written: it may be evicted again.
   void finish_frozen(const FrozenNode& node);
   /// Blocks reserved for the frozen nodes.
-  [[nodiscard]] std::uint64_t frozen_reserved_blocks() const { return reserved_[1 - current_].load(); }
+  [[nodiscard]] std::uint64_t frozen_reserved_blocks() const {
+    return reserved_[1 - current_].load(std::memory_order_relaxed);
+  }
   /// The frozen generation is done with: forgets its reservations.
-  void end_frozen() { reserved_[1 - current_].store(0); }
+  void end_frozen() { reserved_[1 - current_].store(0, std::memory_order_relaxed); }
 
   // ---- inspection ----
   struct FrameInfo {
@@ -99,16 +105,17 @@ class NodeCache {
   };
   /// A consistent picture of each resident node, one after the other.
   void for_each_resident(FunctionRef<void(const FrameInfo&)> visit);
-  /// Dirty leaves of the current generation, unordered.
-  std::vector<Frame*> dirty_leaves();
 
  private:
-  Result<Frame*> acquire_frame(bool inner);
-  Frame* new_frame(bool inner);
+  Frame& acquire_frame(bool inner);
+  Frame& new_frame(bool inner);
   Frame* evict(bool inner);
   void recycle(Frame& frame);
+  Result<void> read_node(Frame& frame, const TableEntry& entry, NodeId id, std::uint8_t level,
+                         Key low, Key high);
+  void occupy(Frame& frame, NodeId id, Key low, Key high);
   void become_dirty(Frame& frame, Reservation& reservation);
-  void take_blocks(Reservation& reservation, std::uint64_t blocks);
+  void preserve_frozen(Frame& frame);
   std::mutex& load_mutex(NodeId id) { return load_mutexes_[id.value % load_mutexes_.size()]; }
 
   Placement& placement_;
@@ -121,6 +128,7 @@ class NodeCache {
   std::uint64_t serial_;
   std::size_t frames_max_;
 
+  std::atomic<std::uint64_t> resident_{0};
   std::atomic<std::uint64_t> generation_;
   unsigned current_ = 0;  ///< parity of the generation being changed; changes with the gate closed
   std::array<std::atomic<Frame*>, 2> dirty_{};
@@ -131,11 +139,9 @@ class NodeCache {
   mutable std::mutex frames_mutex_;  ///< the lists below
   std::deque<Frame> frames_;
   std::vector<AlignedBuffer> slabs_;
-  std::byte* slab_next_ = nullptr;
-  std::byte* slab_end_ = nullptr;
+  std::size_t slab_used_ = 0;        ///< bytes of the last slab
   std::vector<Frame*> free_[2];      ///< by kind: leaf, inner
-  std::vector<std::byte*> spare_images_;
-  std::vector<AlignedBuffer> image_memory_;
+  std::vector<AlignedBuffer> spare_images_;
   std::size_t clock_hand_ = 0;
 };
 

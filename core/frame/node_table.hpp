@@ -59,23 +59,25 @@ class NodeTable {
   // ---- the checkpoint ----
   void freeze();
   /// Blocks reserved by reserve_path() in the frozen generation.
-  [[nodiscard]] std::uint64_t frozen_reserved_blocks() const { return reserved_[frozen_]; }
+  [[nodiscard]] std::uint64_t frozen_reserved_blocks() const {
+    return reserved_[1 - current_].load(std::memory_order_relaxed);
+  }
   /// Drops the places of the ids freed in the frozen generation.
   Result<void> drop_freed();
   /// The node now lies at `entry`; its old place is dropped.
   Result<void> relocate(NodeId id, const TableEntry& entry);
   /// Writes the changed pages bottom-up and fills in the table's fields of the superblock.
   Result<void> write_out(PlacementWriter& writer, Superblock& superblock);
+  /// The frozen generation is done with.
+  void end_frozen();
 
  private:
   struct Page {
     std::array<TableEntry, kEntriesPerTablePage> entries{};
-    bool dirty = false;
   };
   struct LeafPage : Page {
     std::array<std::atomic<Frame*>, kEntriesPerTablePage> frames{};
     std::atomic<std::uint64_t> reserved_generation{0};
-    bool harvested = false;  ///< its free ids are in the pool
   };
   static constexpr std::uint64_t kSegmentPages = 4096;
   static constexpr std::uint64_t kSegments = kNodeIdLimit / kEntriesPerTablePage / kSegmentPages;
@@ -88,17 +90,20 @@ class NodeTable {
   Result<LeafPage*> load_leaf_page(std::uint64_t index);
   Result<Page*> upper_page(std::uint32_t level, std::uint64_t index);
   Result<TableEntry*> parent_entry(std::uint32_t level, std::uint64_t index);
-  Result<void> read_page(const TableEntry& entry, Page& page, std::uint64_t index);
+  Result<void> read_page(const TableEntry& entry, Page& page, std::uint32_t level,
+                         std::uint64_t index);
   Result<void> harvest();
   void install(std::uint64_t index, std::unique_ptr<LeafPage> page);
-  void set_entry(LeafPage& page, std::uint64_t id, const TableEntry& entry);
-  Result<void> write_level(PlacementWriter& writer, std::uint32_t level, std::uint64_t next_id);
-  [[nodiscard]] std::uint32_t free_entries(std::uint32_t level, std::uint64_t index, const Page& page,
-                                           std::uint64_t next_id) const;
+  using PageMap = std::map<std::uint64_t, Page*>;
+  Result<void> grow_levels(std::uint32_t levels, std::vector<PageMap>& dirty);
+  Result<void> write_page(PlacementWriter& writer, std::uint32_t level, std::uint64_t index,
+                          const Page& page, std::vector<PageMap>& dirty);
+  [[nodiscard]] std::uint32_t free_entries(std::uint32_t level, std::uint64_t index,
+                                           const Page& page) const;
 
   Placement& placement_;
   TableEntry root_;
-  std::atomic<std::uint32_t> levels_;
+  std::atomic<std::uint32_t> levels_;  ///< on the medium, or about to be
   std::vector<std::atomic<Segment*>> segments_;
 
   mutable std::mutex mutex_;  ///< loading pages, the id pool, upper pages
@@ -107,19 +112,19 @@ class NodeTable {
   std::vector<std::unordered_map<std::uint64_t, std::unique_ptr<Page>>> upper_;  ///< by level, from 1
   std::vector<NodeId> pool_;
   std::atomic<std::uint64_t> next_id_;
-  std::uint64_t unharvested_free_;  ///< free ids that may still hide in pages not harvested
+  std::uint64_t unharvested_free_;  ///< free ids in pages that were not loaded yet
+  const std::uint64_t next_id_at_open_;
   std::uint64_t harvest_cursor_ = 0;
   std::vector<NodeId> freed_[2];    ///< by generation parity
-  std::uint64_t reserved_[2] = {0, 0};
+  std::array<std::atomic<std::uint64_t>, 2> reserved_{};
   std::atomic<std::uint64_t> node_count_;
-  unsigned current_ = 0;            ///< parity of the generation being changed
-  unsigned frozen_ = 1;
+  unsigned current_ = 0;            ///< parity of the generation being changed; gate
 
   // Checkpoint thread only:
   std::uint64_t frozen_next_id_ = 0;
   std::uint64_t written_next_id_;
   std::uint64_t written_free_ids_;
-  std::map<std::uint64_t, Page*> dirty_pages_;  ///< level 0, by index
+  PageMap dirty_pages_;  ///< level 0, by index
 };
 
 }  // namespace cordwood

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/check.hpp"
 #include "space/space.hpp"
 
 namespace cordwood {
@@ -31,6 +32,13 @@ class Reservation {
     if (blocks > blocks_) return false;
     blocks_ -= blocks;
     return true;
+  }
+  /// take() for a change that is under way and cannot stop: what an estimate was short of comes from
+  /// the emergency reserve.
+  void take_surely(std::uint64_t blocks) {
+    if (take(blocks)) return;
+    CHECK(space_ != nullptr && space_->try_reserve(blocks - blocks_, ReserveClass::kEmergency));
+    blocks_ = 0;
   }
   /// The opposite: the caller hands a promise back.
   void add(std::uint64_t blocks) { blocks_ += blocks; }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -79,6 +79,8 @@ class Space {
   void commit(BlockRun run);
   /// Gives an in-flight run back: free again at once (and no longer reserved).
   void cancel(BlockRun run);
+  /// Gives an in-flight run back, but keeps the promise: free again, and reserved as before allocate().
+  void put_back(BlockRun run);
   /// The current generation no longer refers to these used blocks: pending-free. Inside the gate.
   /// The run may span groups and may be a part of what was allocated.
   /// @errors corrupt when a block is not in use (double free) or outside; I/O. Then nothing changed.
@@ -100,9 +102,12 @@ class Space {
   /// Blocks that will be free once the frozen generation is durable (for the superblock's counter):
   /// the number of clear bits in all bitmaps as write_out() stored them.
   [[nodiscard]] std::uint64_t frozen_free_blocks() const;
-  /// The frozen generation is durable: its pending-free blocks become free (optionally discarded by the
-  /// caller: they are returned, merged and sorted, at most `discard_runs_max`).
-  std::vector<BlockRun> release_frozen(std::size_t discard_runs_max = 0);
+  /// What release_frozen() will free, merged and in order; of more than `runs_max` runs the longest.
+  /// For discarding: when the frozen generation is durable nothing refers to these blocks any more, and
+  /// until release_frozen() nobody can be given one, so a discard cannot hit new content.
+  [[nodiscard]] std::vector<BlockRun> frozen_pending_runs(std::size_t runs_max) const;
+  /// The frozen generation is durable: its pending-free blocks become free.
+  void release_frozen();
 
   // ---- inspection ----
   struct GroupInfo {
@@ -118,7 +123,6 @@ class Space {
   Result<std::vector<std::uint64_t>> bitmap(std::uint64_t group);
 
  private:
-  struct Group;
   struct State;
   explicit Space(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -43,7 +43,7 @@ struct TreeRoot {
 /// node, a descent needs no coupling: whatever it arrives at proves by id and fences that it is the
 /// right node, or the descent begins again.
 /// Changing calls run inside the gate and draw on the operation's reservation, which must cover
-/// max_nodes_per_insert() nodes for each item inserted and one path for each item changed.
+/// nodes_for_items() of the items that it inserts, grows or erases.
 /// @threads any.
 class BTree {
  public:
@@ -84,24 +84,33 @@ class BTree {
   Result<void> scan(Key from, Key end, FunctionRef<bool(Key, ConstBytes)> visit);
 
   /// Joins thin dirty neighbours before a checkpoint writes them (adaptive policy only).
-  Result<void> repack_dirty(Reservation& reservation);
+  void repack_dirty(Reservation& reservation);
 
-  /// Visits the fences, fill and id of all resident leaves (for statistics).
+  /// How full the resident leaves are, all together.
   [[nodiscard]] std::uint64_t resident_leaf_fill_permille() const;
 
  private:
   friend class TreeSurgeon;
   enum class Latch : std::uint8_t { kShared, kExclusive };
+  enum class Existing : std::uint8_t { kRefuse, kReplace };
 
+  static void lock_leaf(Frame& frame, Latch latch);
+  static void unlock_leaf(Frame& frame, Latch latch);
+  static std::byte* scratch();
+
+  void set_root(TreeRoot root);
+  bool try_hint(const Hint& hint, Key key, Latch latch);
   Result<Frame*> find_leaf(Key key, Latch latch, Hint* hint);
   Result<Frame*> descend(Key key, Latch latch);
-  bool try_hint(const Hint& hint, Key key, Latch latch);
-  void remember(Frame* frame, Hint* hint);
-  Result<void> store(Reservation& reservation, Key key, ConstBytes data, Hint* hint, bool replace);
+  Result<Frame*> try_descend(Key key, Latch latch);
+  Result<Frame*> load_child(const Frame& parent, std::uint64_t version, std::uint32_t index,
+                            NodeId child, std::uint8_t parent_level);
+  Result<void> store(Reservation& reservation, Key key, ConstBytes data, Hint* hint,
+                     Existing existing);
   bool store_in_leaf(Reservation& reservation, Frame& frame, Key key, ConstBytes data,
-                     SlotPosition position);
-  Result<void> make_room(Reservation& reservation, Key key, std::uint32_t item_bytes);
-  void merge_thin(Reservation& reservation, Key key);
+                     SlotPosition at);
+  void compact(Frame& frame);
+  [[nodiscard]] std::uint32_t thin_step(std::uint32_t used_bytes) const;
 
   NodeCache& cache_;
   TreePolicy policy_;
@@ -109,7 +118,7 @@ class BTree {
   Tracer trace_;
   std::uint32_t node_bytes_;
   std::atomic<std::uint64_t> root_word_;  ///< level << 56 | node id
-  std::mutex structure_;                  ///< held by whoever changes which nodes exist or their fences
+  std::mutex structure_;  ///< held by whoever changes which nodes exist, or their fences
 };
 
 }  // namespace cordwood
