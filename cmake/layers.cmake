@@ -1,0 +1,22 @@
+# What core/CMakeLists.txt is made of.
+
+# cordwood_layer(<layer> [SOURCES <file>...] [DEPENDS <layer>...])
+# Makes cordwood_<layer> from files of the folder <layer>/. Without sources it is header-only.
+function(cordwood_layer layer)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  set(target cordwood_${layer})
+  list(TRANSFORM arg_SOURCES PREPEND ${layer}/)
+  list(TRANSFORM arg_DEPENDS PREPEND cordwood_)
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    cordwood_warnings(${target})
+    set(scope PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY CORDWOOD_COMPILED_FOLDERS core/${layer})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/core)
+  target_link_libraries(${target} ${scope} ${arg_DEPENDS} cordwood_headers)
+  set_property(GLOBAL APPEND PROPERTY CORDWOOD_LAYERS ${target})
+endfunction()
