@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "node/copy.hpp"
 #include "node/leaf.hpp"
 
 namespace cordwood {
@@ -26,7 +27,7 @@ void Leaf::place(const Leaf& source, std::uint32_t first, std::uint32_t last, st
   while (first < last) {
     const Run run = source.run_at(first, last);
     top -= run.bytes;
-    std::memcpy(data_ + top, source.data_ + run.first_byte, run.bytes);
+    copy_bytes(data_ + top, source.data_ + run.first_byte, run.bytes);
     const std::uint32_t shift = top - run.first_byte;  // modulo 2^32: may be "negative"
     for (; first < run.last; ++first, ++slot) set_offset(slot, source.offset(first) + shift);
     if (chunks_ != nullptr) {
@@ -56,8 +57,8 @@ void Leaf::compact(std::byte* scratch) {
   Leaf packed(scratch, node_bytes_, chunks_ != nullptr ? &moved : nullptr);
   pack_into(packed);
   const std::uint32_t top = packed.heap_top();
-  std::memcpy(data_, scratch, slots_end(total));
-  std::memcpy(data_ + top, scratch + top, node_bytes_ - top);
+  copy_bytes(data_, scratch, slots_end(total));
+  copy_bytes(data_ + top, scratch + top, node_bytes_ - top);
   if (chunks_ != nullptr) *chunks_ = moved;
 }
 
