@@ -31,8 +31,10 @@ struct TablePlace {
   static constexpr std::uint64_t kBlockMask = (std::uint64_t{1} << kFreeShift) - 1;
   static constexpr std::uint64_t kFreeMask = 0x1ff;
 
-  static constexpr TablePlace make(BlockNumber block, bool fragmented, std::uint32_t free_count = 0) {
-    return {block.value | (std::uint64_t{free_count} << kFreeShift) | (fragmented ? kFragmented : 0)};
+  static constexpr TablePlace make(BlockNumber block, bool fragmented,
+                                   std::uint32_t free_count = 0) {
+    return {block.value | (std::uint64_t{free_count} << kFreeShift) |
+            (fragmented ? kFragmented : 0)};
   }
   [[nodiscard]] constexpr bool empty() const { return bits == 0; }
   [[nodiscard]] constexpr bool fragmented() const { return (bits & kFragmented) != 0; }
@@ -46,7 +48,8 @@ struct TablePlace {
 /// One entry of a page of the node table, also the root entry in the superblock.
 struct TableEntry {
   TablePlace place;
-  std::uint64_t checksum = 0;  ///< of what lies there; guards against torn, lost, stale, misdirected
+  std::uint64_t checksum =
+      0;  ///< of what lies there; guards against torn, lost, stale, misdirected
 };
 static_assert(sizeof(TableEntry) == 16);
 static_assert(offsetof(TableEntry, checksum) == 8);
@@ -63,8 +66,8 @@ static_assert(kEntriesPerTablePage == 256);
 /// Node ids stay below this.
 inline constexpr std::uint64_t kNodeIdLimit = std::uint64_t{1} << 34;
 
-/// First bytes of a fragment list: one block that names the runs on which a node or table page lies.
-/// Followed by `count` runs of 8 bytes: block number in bits 0..47, blocks in bits 48..63.
+/// First bytes of a fragment list: one block that names the runs on which a node or table page
+/// lies. Followed by `count` runs of 8 bytes: block number in bits 0..47, blocks in bits 48..63.
 struct FragmentListHeader {
   std::uint64_t next_block = 0;  ///< the next list block of the chain, 0 at the end
   std::uint32_t count = 0;
@@ -79,10 +82,11 @@ static_assert(std::has_unique_object_representations_v<FragmentListHeader>);
 
 /// Checks one entry of a table page against the shape that its level demands; says nothing about
 /// what lies there. An empty entry is always right.
-/// @param level  of the page that holds the entry; table_levels for the root entry in the superblock.
+/// @param level  of the page that holds the entry; table_levels for the root entry in the
+/// superblock.
 /// @errors corrupt with Place::kTablePage and `page`.
-[[nodiscard]] Result<void> validate(const TableEntry& entry, std::uint32_t level, std::uint64_t page,
-                                    const Layout& layout);
+[[nodiscard]] Result<void> validate(const TableEntry& entry, std::uint32_t level,
+                                    std::uint64_t page, const Layout& layout);
 
 /// One block of a fragment list, parsed.
 struct FragmentList {
@@ -115,11 +119,12 @@ void store_fragment_lists(std::span<const BlockRun> runs, std::span<const BlockN
 [[nodiscard]] std::uint64_t chain_hash(std::span<const BlockNumber> lists, ConstBytes bytes,
                                        std::uint64_t volume_seed, std::uint32_t block_bytes);
 
-/// Seed of the checksum of a node or table page on separate runs of blocks: it also covers the lists
-/// that name the runs.
+/// Seed of the checksum of a node or table page on separate runs of blocks: it also covers the
+/// lists that name the runs.
 /// @param byte  where the first list block begins on the device.
-[[nodiscard]] constexpr std::uint64_t fragmented_seed(std::uint64_t volume_seed, Structure structure,
-                                                      std::uint64_t byte, std::uint64_t chain) {
+[[nodiscard]] constexpr std::uint64_t fragmented_seed(std::uint64_t volume_seed,
+                                                      Structure structure, std::uint64_t byte,
+                                                      std::uint64_t chain) {
   return mix_seed(checksum_seed(volume_seed, structure, byte), chain);
 }
 
@@ -135,8 +140,9 @@ struct ContentPlace {
 /// @param bytes       of the content: node_bytes or kPageBytes.
 /// @param read_block  reads one block of the volume into block_bytes of memory.
 /// @errors corrupt with Place::kBlock; what read_block returns.
-[[nodiscard]] Result<ContentPlace> locate(
-    TablePlace place, std::uint64_t bytes, Structure structure, const Layout& layout,
-    std::uint64_t volume_seed, FunctionRef<Result<void>(BlockNumber, Bytes)> read_block);
+[[nodiscard]] Result<ContentPlace> locate(TablePlace place, std::uint64_t bytes,
+                                          Structure structure, const Layout& layout,
+                                          std::uint64_t volume_seed,
+                                          FunctionRef<Result<void>(BlockNumber, Bytes)> read_block);
 
 }  // namespace cordwood
