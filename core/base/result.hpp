@@ -2,6 +2,7 @@
 
 #include <boost/system/result.hpp>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <utility>
 
@@ -56,6 +57,13 @@ struct Error {
 
 /// The POSIX-like name of an error class, for example "no space".
 [[nodiscard]] const char* errc_name(Errc code);
+
+/// For test frameworks and logs.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& stream,
+                                             const Error& error) {
+  return stream << error.message();
+}
 
 inline Error make_error(Errc code, const char* what) { return {code, Place::kNone, 0, what}; }
 inline Error make_error(Errc code, Place place, std::uint64_t where, const char* what) {
