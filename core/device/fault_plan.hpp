@@ -37,7 +37,8 @@ struct FaultRule {
   Errc code = Errc::kIo;             ///< kFail
   Landed landed = Landed::kNothing;  ///< kFail on a write
   std::uint64_t target = 0;          ///< kMisdirect: byte offset, in whole sectors
-  std::optional<std::uint64_t> bit;  ///< kFlipBit: which, from the request's start; else random
+  /// kFlipBit: which one, from the request's start; else one at random.
+  std::optional<std::uint64_t> bit = std::nullopt;
 };
 
 /// The rules that are in force, each with its count.

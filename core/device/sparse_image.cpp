@@ -149,11 +149,9 @@ std::uint64_t SparseImage::new_mark() {
 
 template <class Part>
 Part& SparseImage::own(std::shared_ptr<Part>& part, std::uint64_t mark) {
-  if (part == nullptr) {
-    part = std::make_shared<Part>();
-  } else if (part->mark != mark) {
-    part = std::make_shared<Part>(*part);
-  }
+  // A part that is its own already is left alone: writes in place may run at once.
+  if (part != nullptr && part->mark == mark) return *part;
+  part = part == nullptr ? std::make_shared<Part>() : std::make_shared<Part>(*part);
   part->mark = mark;
   return *part;
 }
