@@ -1,5 +1,6 @@
 #include "frame/node_table.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.hpp"
@@ -66,7 +67,7 @@ Result<NodeTable::LeafPage*> NodeTable::load_leaf_page(std::uint64_t index) {
   const TableEntry* entry = TRY(parent_entry(0, index));
   if (!entry->place.empty()) {
     TRY(read_page(*entry, *page, 0, index));
-  } else if (index * kFanout < next_id_at_open_) {
+  } else if (std::max<std::uint64_t>(index * kFanout, 1) < next_id_at_open_) {
     return corrupt(Place::kTablePage, index, "page of the node table is missing");
   }
   LeafPage* loaded = page.get();

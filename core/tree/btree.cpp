@@ -140,14 +140,18 @@ Result<Frame*> BTree::try_descend(Key key, Latch latch) {
   return frame;
 }
 
-Result<Frame*> BTree::load_child(const Frame& parent, std::uint64_t version, std::uint32_t index,
+Result<Frame*> BTree::load_child(Frame& parent, std::uint64_t version, std::uint32_t index,
                                  NodeId child, std::uint8_t parent_level) {
   const Inner inner = cache_.inner(parent);
   const Key low = inner.key(index);
   const Key high = index + 1 < inner.count() ? inner.key(index + 1) : parent.high();
-  if (!parent.latch.validate(version)) return nullptr;
-  return cache_.load(child, parent_level - 1, low, high,
-                     [&] { return parent.latch.validate(version); });
+  const NodeId parent_id = parent.node();
+  // Pinned, or a small cache would evict the parent to make room for the child, for ever.
+  if (!parent.latch.validate(version) || !cache_.pin(parent, parent_id)) return nullptr;
+  auto loaded = cache_.load(child, parent_level - 1, low, high,
+                            [&] { return parent.latch.validate(version); });
+  cache_.unpin(parent);
+  return loaded;
 }
 
 // ---- reading ----

@@ -47,7 +47,8 @@ struct TreeRoot {
 /// @threads any.
 class BTree {
  public:
-  BTree(NodeCache& cache, const TreePolicy& policy, Counters& counters, Tracer tracer, TreeRoot root);
+  BTree(NodeCache& cache, const TreePolicy& policy, Counters& counters, Tracer tracer,
+        TreeRoot root);
 
   [[nodiscard]] TreeRoot root() const;
   [[nodiscard]] std::uint32_t max_item_bytes() const;
@@ -103,8 +104,8 @@ class BTree {
   Result<Frame*> find_leaf(Key key, Latch latch, Hint* hint);
   Result<Frame*> descend(Key key, Latch latch);
   Result<Frame*> try_descend(Key key, Latch latch);
-  Result<Frame*> load_child(const Frame& parent, std::uint64_t version, std::uint32_t index,
-                            NodeId child, std::uint8_t parent_level);
+  Result<Frame*> load_child(Frame& parent, std::uint64_t version, std::uint32_t index, NodeId child,
+                            std::uint8_t parent_level);
   Result<void> store(Reservation& reservation, Key key, ConstBytes data, Hint* hint,
                      Existing existing);
   bool store_in_leaf(Reservation& reservation, Frame& frame, Key key, ConstBytes data,
