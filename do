@@ -54,6 +54,11 @@ build() {
   cmake --build --preset "$preset" -j "$JOBS" "$@"
 }
 
+# What `run` and `bench` need of a build: not the tests.
+native_targets() {
+  if [[ -f native/CMakeLists.txt ]]; then echo native/all; fi
+}
+
 # Stages of `./do test`: each runs whatever the earlier ones gave, and the summary lists all.
 SUMMARY=()
 FAILED=0
@@ -101,7 +106,7 @@ do_run() {
   say "Cordwood: build the command-line tool, then the demonstration (scripts/run_demo.sh)."
   install_packages "${PACKAGES_BUILD[@]}"
   say "Building build/release"
-  build release
+  build release $(native_targets)
   if [[ ! -x scripts/run_demo.sh ]]; then
     note "The demonstration, scripts/run_demo.sh, is not in this tree yet. What was built is in build/release."
     return
@@ -113,7 +118,7 @@ do_bench() {
   say "Cordwood: build the benchmarks optimised, then run them (arguments are passed on)."
   install_packages "${PACKAGES_BUILD[@]}"
   say "Building build/release"
-  build release
+  build release $(native_targets)
   local bench=build/release/native/cordwood_bench
   if [[ ! -x $bench ]]; then
     note "The benchmarks, $bench, are not in this tree yet."
