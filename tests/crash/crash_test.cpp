@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/crash_lab.hpp"
+#include "support/runner.hpp"
+
+// Every state that a power cut may leave, at every write and flush. CORDWOOD_CRASH_STATES says how
+// many in all, CORDWOOD_CRASH_SEED where the seeds begin. To replay a state of one seed, set
+// CORDWOOD_CRASH_SEED and CORDWOOD_CRASH_ID to what the report says.
+
+namespace cordwood::test {
+
+namespace {
+
+#ifdef CORDWOOD_SLOW_BUILD
+constexpr std::uint64_t kStates = 3'000;
+#else
+constexpr std::uint64_t kStates = 30'000;
+#endif
+
+struct Kind {
+  std::uint32_t node_bytes;
+  std::uint32_t block_bytes;
+  std::uint32_t sector_bytes;
+  bool volatile_cache;
+  bool fua;
+};
+constexpr Kind kKinds[] = {
+    {4096, 512, 512, true, false},    {4096, 4096, 512, true, true},
+    {16384, 4096, 4096, true, false}, {65536, 512, 512, true, true},
+    {65536, 4096, 512, true, false},  {4096, 512, 512, false, false},
+    {16384, 4096, 512, true, true},
+};
+
+CrashCase case_of(std::uint64_t seed) {
+  const Kind& kind = kKinds[seed % std::size(kKinds)];
+  CrashCase what;
+  what.seed = seed;
+  what.config.device_bytes = kind.node_bytes == 65536 ? 16_MiB : 8_MiB;
+  what.config.node_bytes = kind.node_bytes;
+  what.config.block_bytes = kind.block_bytes;
+  what.config.names = 40;
+  what.config.file_bytes = 64_KiB;
+  what.config.total_bytes = 1_MiB;
+  what.config.split = static_cast<std::uint32_t>(seed / std::size(kKinds) % 4);
+  what.config.inline_max = seed % 3 == 0 ? 0 : 2048;
+  // Some checkpoints come by themselves, in the midst of operations.
+  if (seed % 2 == 0) what.config.dirty_bytes_max = 12 * std::uint64_t{kind.node_bytes};
+  what.device.sector_bytes = kind.sector_bytes;
+  what.device.volatile_cache = kind.volatile_cache;
+  what.device.fua = kind.fua;
+  what.device.seed = seed;
+  what.steps = seed % 5 == 0 ? 400 : 60;
+  what.sync_every = what.steps / 8;
+  what.second_every = 97;
+  what.policy.cuts = CrashPolicy::Cuts::kEveryEvent;
+  what.policy.all_subsets_up_to = 5;
+  what.policy.random_subsets = 6;
+  what.policy.family_max = 10;
+  what.policy.torn_states_max = 10;
+  what.policy.garbage = seed % 2 == 1;
+  what.policy.seed = seed;
+  return what;
+}
+
+}  // namespace
+
+TEST_CASE("crash: every state after a power cut is a promised one", "[crash]") {
+  const std::uint64_t total = environment_number("CORDWOOD_CRASH_STATES", kStates);
+  const std::uint64_t first_seed = environment_number("CORDWOOD_CRASH_SEED", 1);
+  const char* id = std::getenv("CORDWOOD_CRASH_ID");
+  std::uint64_t states = 0;
+  std::uint64_t second_cuts = 0;
+  std::uint64_t workloads = 0;
+  // No workload takes more than its part, so that all kinds of devices and sizes come.
+  const std::uint64_t part = std::max<std::uint64_t>(500, total / 21);
+  for (std::uint64_t seed = first_seed; states < total; ++seed) {
+    CrashLab lab(case_of(seed));
+    std::string wrong = lab.record();
+    INFO("seed " << seed << ", recording: " << wrong << "\n" << to_text(lab.operations()));
+    REQUIRE(wrong.empty());
+    wrong = id == nullptr ? lab.try_states(part) : lab.try_state(id);
+    INFO(wrong);
+    REQUIRE(wrong.empty());
+    states += lab.states_tried();
+    second_cuts += lab.second_cuts_tried();
+    ++workloads;
+    if (id != nullptr) break;
+  }
+  std::printf("crash: %llu states of %llu workloads, and %llu of power cuts while opening\n",
+              static_cast<unsigned long long>(states), static_cast<unsigned long long>(workloads),
+              static_cast<unsigned long long>(second_cuts));
+}
+
+}  // namespace cordwood::test

@@ -1,0 +1,22 @@
+#include "support/findings.hpp"
+
+#include "volume/check.hpp"
+
+namespace cordwood::test {
+
+std::string findings(BlockDevice& device) {
+  CheckOptions options;
+  options.verify_data = true;
+  options.findings_per_kind_max = 3;
+  const auto report = check(device, options);
+  if (!report) return "check: " + report.error().message() + '\n';
+  std::string text;
+  for (const Finding& finding : report->findings.kept()) {
+    const FindingInfo& info = finding.info();
+    if (info.severity == Severity::kNote) continue;
+    text += std::string("check: ") + info.name + ": " + finding.sentence + '\n';
+  }
+  return text;
+}
+
+}  // namespace cordwood::test
