@@ -191,7 +191,6 @@ void ItemCheck::dir_index(Key key, ConstBytes bytes) {
 }
 
 void ItemCheck::extent(Key key, ConstBytes bytes) {
-  if (!fits_type(key)) return;
   const Layout& layout = state_.reader.layout();
   const auto extent = ExtentItem::parse(bytes, key, layout);
   if (!extent) {
@@ -199,6 +198,10 @@ void ItemCheck::extent(Key key, ConstBytes bytes) {
     return malformed(key, extent.error().what);
   }
   ++state_.report.statistics.extents;
+  if (extent->kind != ExtentKind::kInline) {
+    state_.claims.claim(extent->run, {BlockOwner::Kind::kExtent, key.inode().value, key.lo, false});
+  }
+  if (!fits_type(key)) return;
   if (inode_->has_inline || (extent->kind == ExtentKind::kInline && inode_->extents > 0)) {
     state_.find(FindingKind::kExtentInlineNotAlone, key.inode().value, key.lo, "inode ",
                 key.inode(), " has inline bytes and an extent at offset ", key.lo);
@@ -216,7 +219,6 @@ void ItemCheck::extent(Key key, ConstBytes bytes) {
     return;
   }
   inode_->block_bytes += extent->bytes(layout);
-  state_.claims.claim(extent->run, {BlockOwner::Kind::kExtent, key.inode().value, key.lo, false});
   if (extent->generation.value > state_.reader.superblock().generation) {
     state_.find(FindingKind::kExtentGeneration, key.inode().value, key.lo, "inode ", key.inode(),
                 ": the extent at offset ", key.lo, " is of generation ", extent->generation,

@@ -64,6 +64,7 @@ template <class Sink>
 void RelationFeeder::feed(Key key, ConstBytes bytes, Sink&& sink) {
   using Side = SetComparison::Side;
   const std::uint64_t inode = key.inode().value;
+  if (inode == 0) return;
   switch (key.type()) {
     case ItemType::kInode: {
       const auto item = parse_inode(bytes, key);
