@@ -34,6 +34,20 @@ if(NOT EXISTS ${PROJECT_SOURCE_DIR}/core/volume/volume.cpp)
   return()  # its parts are tested apart until then
 endif()
 
+cordwood_test(unit_fs
+  SOURCES
+    unit/fs/extent_test.cpp
+    unit/fs/inode_table_test.cpp
+    unit/fs/xattr_list_test.cpp
+  LIBS cordwood_test_support
+  THREADS
+)
+
+cordwood_test(volume_api
+  SOURCES unit/volume/volume_test.cpp
+  LIBS cordwood_test_support
+)
+
 cordwood_test(volume_cases
   SOURCES
     unit/volume/cases_test.cpp
