@@ -152,8 +152,7 @@ Result<void> Checkpointer::write_out(Superblock next) {
   const Generation generation{next.generation};
   const std::vector<NodeCache::FrozenNode> nodes = cache_.frozen_nodes();
   trace_(EventKind::kFreeze, generation.value, nodes.size());
-  const std::uint64_t reserved =
-      cache_.frozen_reserved_blocks() + table_.frozen_reserved_blocks();
+  const std::uint64_t reserved = cache_.frozen_reserved_blocks() + table_.frozen_reserved_blocks();
   PlacementWriter writer(placement_, nodes.size() * cache_.node_bytes());
   TRY(write_nodes(writer, nodes, generation));
   TRY(table_.write_out(writer, next));

@@ -32,14 +32,15 @@ struct Frame {
   std::atomic<std::uint64_t> low_hi{0}, low_lo{0}, high_hi{0}, high_lo{0};
 
   // Under the exclusive latch:
-  std::uint64_t dirty_generation = 0;  ///< generation of its latest change not yet written; 0: clean
-  std::uint64_t frozen_id = 0;         ///< node that frozen_image holds
-  AlignedBuffer frozen_image;          ///< content at the freeze, when changed since; not packed
+  std::uint64_t dirty_generation =
+      0;                        ///< generation of its latest change not yet written; 0: clean
+  std::uint64_t frozen_id = 0;  ///< node that frozen_image holds
+  AlignedBuffer frozen_image;   ///< content at the freeze, when changed since; not packed
   std::uint32_t next_insert_slot = 0;  ///< leaf: one past the last insert; detects appends and runs
   bool in_dirty_list[2] = {false, false};
   Frame* next_dirty[2] = {nullptr, nullptr};  ///< by generation parity
-  bool in_free_list = false;           ///< under the cache's frames mutex
-  ChunkBitmap chunks;                  ///< leaf: what changed since the last capture
+  bool in_free_list = false;                  ///< under the cache's frames mutex
+  ChunkBitmap chunks;                         ///< leaf: what changed since the last capture
 
   [[nodiscard]] NodeId node() const { return {id.load(std::memory_order_acquire)}; }
   [[nodiscard]] Key low() const {

@@ -174,7 +174,8 @@ Result<Frame*> NodeCache::load(NodeId id, std::uint8_t level, Key low, Key high,
 Result<void> NodeCache::read_node(Frame& frame, const TableEntry& entry, NodeId id,
                                   std::uint8_t level, Key low, Key high) {
   if (level == 0) {
-    TRY(placement_.read(entry, Structure::kNode, {frame.data, node_bytes_}, Place::kNode, id.value));
+    TRY(placement_.read(entry, Structure::kNode, {frame.data, node_bytes_}, Place::kNode,
+                        id.value));
     TRY(verify_node_header(frame.data, volume_id_, id, level));
     return leaf(frame).verify(low, high, true);
   }
@@ -260,7 +261,9 @@ void NodeCache::become_dirty(Frame& frame, Reservation& reservation) {
   trace_(EventKind::kNodeDirty, frame.node().value, generation);
 }
 
-std::uint64_t NodeCache::blocks_per_dirty_node() const { return node_blocks_ + table_.path_blocks(); }
+std::uint64_t NodeCache::blocks_per_dirty_node() const {
+  return node_blocks_ + table_.path_blocks();
+}
 
 std::uint64_t NodeCache::dirty_bytes() const {
   return (dirty_count_[0].load(std::memory_order_relaxed) +

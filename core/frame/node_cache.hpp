@@ -68,7 +68,9 @@ class NodeCache {
   [[nodiscard]] Leaf leaf(Frame& frame) const { return {frame.data, node_bytes_, &frame.chunks}; }
   [[nodiscard]] Inner inner(const Frame& frame) const { return {frame.data, node_bytes_}; }
 
-  [[nodiscard]] Generation generation() const { return {generation_.load(std::memory_order_acquire)}; }
+  [[nodiscard]] Generation generation() const {
+    return {generation_.load(std::memory_order_acquire)};
+  }
   [[nodiscard]] std::uint64_t dirty_bytes() const;
   [[nodiscard]] std::uint64_t resident_nodes() const;
 
@@ -139,8 +141,8 @@ class NodeCache {
   mutable std::mutex frames_mutex_;  ///< the lists below
   std::deque<Frame> frames_;
   std::vector<AlignedBuffer> slabs_;
-  std::size_t slab_used_ = 0;        ///< bytes of the last slab
-  std::vector<Frame*> free_[2];      ///< by kind: leaf, inner
+  std::size_t slab_used_ = 0;    ///< bytes of the last slab
+  std::vector<Frame*> free_[2];  ///< by kind: leaf, inner
   std::vector<AlignedBuffer> spare_images_;
   std::size_t clock_hand_ = 0;
 };

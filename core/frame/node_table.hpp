@@ -109,16 +109,17 @@ class NodeTable {
   mutable std::mutex mutex_;  ///< loading pages, the id pool, upper pages
   std::vector<std::unique_ptr<Segment>> owned_segments_;
   std::vector<std::unique_ptr<LeafPage>> owned_pages_;
-  std::vector<std::unordered_map<std::uint64_t, std::unique_ptr<Page>>> upper_;  ///< by level, from 1
+  std::vector<std::unordered_map<std::uint64_t, std::unique_ptr<Page>>>
+      upper_;  ///< by level, from 1
   std::vector<NodeId> pool_;
   std::atomic<std::uint64_t> next_id_;
   std::uint64_t unharvested_free_;  ///< free ids in pages that were not loaded yet
   const std::uint64_t next_id_at_open_;
   std::uint64_t harvest_cursor_ = 0;
-  std::vector<NodeId> freed_[2];    ///< by generation parity
+  std::vector<NodeId> freed_[2];  ///< by generation parity
   std::array<std::atomic<std::uint64_t>, 2> reserved_{};
   std::atomic<std::uint64_t> node_count_;
-  unsigned current_ = 0;            ///< parity of the generation being changed; gate
+  unsigned current_ = 0;  ///< parity of the generation being changed; gate
 
   // Checkpoint thread only:
   std::uint64_t frozen_next_id_ = 0;

@@ -40,7 +40,8 @@ Result<void> Placement::read(const TableEntry& entry, Structure structure, Bytes
   counters_.add(Counter::kDeviceReads, reads.size());
   counters_.add(Counter::kBytesRead, into.size());
   TRY(device_.submit(reads));
-  if (checksum(into, place.seed) != entry.checksum) return corrupt(kind, where, "checksum mismatch");
+  if (checksum(into, place.seed) != entry.checksum)
+    return corrupt(kind, where, "checksum mismatch");
   return {};
 }
 
@@ -78,8 +79,7 @@ Result<bool> PlacementWriter::refill(std::uint64_t blocks) {
     run_ = {};
   }
   const std::uint64_t batch = kBatchBytes / placement_.layout().block_bytes;
-  const std::uint64_t left =
-      expected_blocks_ > blocks_used_ ? expected_blocks_ - blocks_used_ : 0;
+  const std::uint64_t left = expected_blocks_ > blocks_used_ ? expected_blocks_ - blocks_used_ : 0;
   const std::uint64_t want = std::max(blocks, std::min(batch, left));
   auto run = space.allocate(want, blocks, AllocationStream::kMetadata);
   if (run) {
@@ -92,9 +92,9 @@ Result<bool> PlacementWriter::refill(std::uint64_t blocks) {
 
 void PlacementWriter::add_write(std::uint64_t offset, ConstBytes bytes, Structure structure) {
   Counters& counters = placement_.counters();
-  counters.add(structure == Structure::kNode ? Counter::kNodeBytesWritten
-                                             : Counter::kTableBytesWritten,
-               bytes.size());
+  counters.add(
+      structure == Structure::kNode ? Counter::kNodeBytesWritten : Counter::kTableBytesWritten,
+      bytes.size());
   if (!writes_.empty()) {
     IoRequest& last = writes_.back();
     if (last.offset + last.bytes == offset && last.data + last.bytes == bytes.data()) {
@@ -119,9 +119,8 @@ Result<TableEntry> PlacementWriter::place(Structure structure) {
   blocks_used_ += blocks;
   const std::uint64_t byte = layout.byte_of(here.first);
   add_write(byte, content, structure);
-  return TableEntry{
-      TablePlace::make(here.first, false),
-      checksum(content, checksum_seed(placement_.volume_seed(), structure, byte))};
+  return TableEntry{TablePlace::make(here.first, false),
+                    checksum(content, checksum_seed(placement_.volume_seed(), structure, byte))};
 }
 
 Result<TableEntry> PlacementWriter::place_fragmented(Structure structure, ConstBytes content) {

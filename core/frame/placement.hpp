@@ -87,9 +87,9 @@ class PlacementWriter {
   std::uint64_t expected_blocks_;
   std::uint64_t blocks_used_ = 0;
   AlignedBuffer buffer_;
-  std::size_t filled_ = 0;              ///< bytes of buffer_ that are placed
-  std::size_t next_bytes_ = 0;          ///< size of what next() handed out
-  BlockRun run_;                        ///< rest of the contiguous run, still in flight
+  std::size_t filled_ = 0;      ///< bytes of buffer_ that are placed
+  std::size_t next_bytes_ = 0;  ///< size of what next() handed out
+  BlockRun run_;                ///< rest of the contiguous run, still in flight
   std::vector<IoRequest> writes_;
   std::deque<std::vector<std::byte>> lists_;  ///< fragment lists of the batch
 };

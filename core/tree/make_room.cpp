@@ -115,7 +115,8 @@ bool TreeSurgeon::push(const Insertion& insertion, Side side) {
   const bool whole = lands_there || tree_.policy_.split == SplitPolicy::kPushFull;
   bool pushed = free >= (whole ? insertion.need : insertion.need - insertion.free);
   if (pushed) {
-    pushed = side == Side::kRight ? push_right(insertion, *sibling) : push_left(insertion, *sibling);
+    pushed =
+        side == Side::kRight ? push_right(insertion, *sibling) : push_left(insertion, *sibling);
   }
   sibling->latch.unlock();
   cache_.unpin(*sibling);

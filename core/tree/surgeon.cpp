@@ -20,8 +20,8 @@ Result<bool> TreeSurgeon::find_path(Key key, bool may_load) {
     while (frame == nullptr) {
       if (!may_load) return false;
       // Fences change only under the structure mutex, which we hold.
-      Frame* loaded = TRY(
-          cache_.load(id, static_cast<std::uint8_t>(level), low, high, [] { return true; }));
+      Frame* loaded =
+          TRY(cache_.load(id, static_cast<std::uint8_t>(level), low, high, [] { return true; }));
       if (cache_.pin(*loaded, id)) frame = loaded;
     }
     path_[level] = frame;
@@ -55,7 +55,8 @@ Frame* TreeSurgeon::pin_sibling(std::uint32_t level, Side side) {
   if (!has_parent(level)) return nullptr;
   const Inner parent = inner_at(level + 1);
   const std::uint32_t index = index_in_parent(level);
-  if (side == Side::kLeft) return index == 0 ? nullptr : cache_.pin_resident(parent.child(index - 1));
+  if (side == Side::kLeft)
+    return index == 0 ? nullptr : cache_.pin_resident(parent.child(index - 1));
   return index + 1 == parent.count() ? nullptr : cache_.pin_resident(parent.child(index + 1));
 }
 
@@ -98,8 +99,8 @@ Result<void> TreeSurgeon::split_inner(std::uint32_t level) {
   // Growing at the right end: leave the left node full, as leaves do.
   const std::uint32_t cut = left.index_of(below) == count - 1 ? count - 1 : count / 2;
   const Key separator = left.key(cut);
-  Frame* right = TRY(cache_.create(static_cast<std::uint8_t>(level), separator, frame.high(),
-                                   reservation_));
+  Frame* right =
+      TRY(cache_.create(static_cast<std::uint8_t>(level), separator, frame.high(), reservation_));
   Inner target = cache_.inner(*right);
   frame.latch.lock();
   cache_.prepare_write(frame, reservation_);

@@ -59,8 +59,7 @@ Run create_files(const Setup& setup, std::uint32_t node_bytes) {
   options.cache_bytes = setup.cache_bytes;
   options.policy = must(parse_policy(setup.policy));
   auto volume = must(Volume::open(device, options));
-  const InodeNumber directory =
-      must(volume->make_directory(kRootInode, "files", NewInode{})).inode;
+  const InodeNumber directory = must(volume->make_directory(kRootInode, "files", NewInode{})).inode;
   Run run;
   const std::uint64_t begin = system_clock().monotonic_ns();
   std::string name;
@@ -104,8 +103,9 @@ int main(int argc, char** argv) {
   }
   fmt::print("{} files in one directory, median of {} interleaved runs\n\n", setup.files,
              setup.repeats);
-  fmt::print("| node bytes | files/s | ns/file | files/s with sync | bytes written/file | fill % | "
-             "splits | append splits | pushes | hint hits/file | checkpoints |\n");
+  fmt::print(
+      "| node bytes | files/s | ns/file | files/s with sync | bytes written/file | fill % | "
+      "splits | append splits | pushes | hint hits/file | checkpoints |\n");
   fmt::print("|---|---|---|---|---|---|---|---|---|---|---|\n");
   const auto files = static_cast<double>(setup.files);
   for (std::size_t i = 0; i < runs.size(); ++i) {

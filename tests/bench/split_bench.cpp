@@ -62,7 +62,8 @@ void create_file(Inserter& inserter, Random& random, Directory& directory,
 void index_append(Inserter& inserter, Random&, std::uint64_t items) {
   Hint hint;
   for (std::uint64_t i = 0; i < items; ++i) {
-    inserter.insert(make_key({2}, ItemType::kDirIndex, i), kDirIndexHeaderBytes + kNameBytes, &hint);
+    inserter.insert(make_key({2}, ItemType::kDirIndex, i), kDirIndexHeaderBytes + kNameBytes,
+                    &hint);
   }
 }
 
@@ -122,12 +123,12 @@ void measure(const Mix& mix, SplitPolicy policy, const char* policy_name, std::u
   const auto fill = rig->tree->resident_leaf_fill_permille();
   if (!rig->checkpointer->checkpoint()) std::abort();
   const auto packed = rig->tree->resident_leaf_fill_permille();
-  std::printf("| %-22s | %-11s | %5.1f | %5.1f | %7llu | %7llu | %7llu | %8.1f | %7llu |\n", mix.name,
-              policy_name, static_cast<double>(fill) / 10, static_cast<double>(packed) / 10,
-              value(Counter::kSplits), value(Counter::kAppendSplits), value(Counter::kPushes),
-              static_cast<double>(value(Counter::kPushedBytes)) /
-                  static_cast<double>(inserter.inserted()),
-              value(Counter::kRepacks));
+  std::printf(
+      "| %-22s | %-11s | %5.1f | %5.1f | %7llu | %7llu | %7llu | %8.1f | %7llu |\n", mix.name,
+      policy_name, static_cast<double>(fill) / 10, static_cast<double>(packed) / 10,
+      value(Counter::kSplits), value(Counter::kAppendSplits), value(Counter::kPushes),
+      static_cast<double>(value(Counter::kPushedBytes)) / static_cast<double>(inserter.inserted()),
+      value(Counter::kRepacks));
 }
 
 }  // namespace
@@ -139,9 +140,11 @@ int main(int argc, char** argv) {
   const std::uint64_t items = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 400'000;
   const auto node_bytes =
       static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : kDefaultNodeBytes);
-  std::printf("%llu items, nodes of %u bytes\n\n", static_cast<unsigned long long>(items), node_bytes);
-  std::printf("| mix | policy | fill %% | after checkpoint %% | splits | append splits | pushes | "
-              "pushed B per insert | repacks |\n|---|---|---|---|---|---|---|---|---|\n");
+  std::printf("%llu items, nodes of %u bytes\n\n", static_cast<unsigned long long>(items),
+              node_bytes);
+  std::printf(
+      "| mix | policy | fill %% | after checkpoint %% | splits | append splits | pushes | "
+      "pushed B per insert | repacks |\n|---|---|---|---|---|---|---|---|---|\n");
   const Mix mixes[] = {{"dir_index append", index_append},
                        {"dir_hash random", hash_random},
                        {"512 interleaved appends", interleaved_appends},

@@ -56,8 +56,8 @@ void run_model(const TreeRigOptions& options, std::uint64_t seed, int steps) {
     BTree& tree = *rig->tree;
     const Key key = random_key(random, next);
     const std::uint32_t largest = tree.max_item_bytes();
-    const std::uint32_t size =
-        static_cast<std::uint32_t>(random.below(8) == 0 ? random.below(largest + 1) : random.below(120));
+    const std::uint32_t size = static_cast<std::uint32_t>(
+        random.below(8) == 0 ? random.below(largest + 1) : random.below(120));
     Hint* hint = random.below(2) == 0 ? &hints[random.below(hints.size())] : nullptr;
     const auto action = random.below(100);
     if (action < 96) {
@@ -98,7 +98,8 @@ void run_model(const TreeRigOptions& options, std::uint64_t seed, int steps) {
       }
     } else if (action < 98) {
       std::vector<std::byte> seen;
-      const auto found = tree.read(key, [&](ConstBytes item) { seen.assign(item.begin(), item.end()); });
+      const auto found =
+          tree.read(key, [&](ConstBytes item) { seen.assign(item.begin(), item.end()); });
       REQUIRE(found);
       REQUIRE(*found == (model.count(key) == 1));
       if (*found) REQUIRE(seen == model[key]);
