@@ -84,7 +84,8 @@ void Leaf::open_slots(std::uint32_t slot, std::uint32_t number) {
 void Leaf::erase_range(std::uint32_t first, std::uint32_t last) {
   if (first == last) return;
   const std::uint32_t total = count();
-  CHECK(first < last && last <= total);
+  CHECK(first < last);
+  CHECK(last <= total);
   std::uint32_t garbage = heap_garbage() + footprint(first, last) - kSlotBytes * (last - first);
   std::memmove(slot_at(first), slot_at(last), kSlotBytes * std::size_t{total - last});
   const std::uint32_t left = total - (last - first);
@@ -99,7 +100,8 @@ void Leaf::erase_range(std::uint32_t first, std::uint32_t last) {
 
 void Leaf::copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const {
   const std::uint32_t there = target.count();
-  CHECK(first <= last && last <= count());
+  CHECK(first <= last);
+  CHECK(last <= count());
   CHECK(footprint(first, last) <= target.contiguous_free_bytes());
   target.open_slots(there, last - first);
   target.place(*this, first, last, there);
@@ -107,7 +109,8 @@ void Leaf::copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last
 
 void Leaf::move(Leaf& target, std::uint32_t first, std::uint32_t last, std::uint32_t target_slot,
                 std::byte* scratch) {
-  CHECK(first <= last && last <= count());
+  CHECK(first <= last);
+  CHECK(last <= count());
   const std::uint32_t bytes = footprint(first, last);
   if (target.contiguous_free_bytes() < bytes) target.compact(scratch);
   CHECK(bytes <= target.contiguous_free_bytes());
