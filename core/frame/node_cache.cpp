@@ -19,8 +19,8 @@ std::atomic<std::uint64_t> next_serial{1};
 }  // namespace
 
 NodeCache::NodeCache(Placement& placement, NodeTable& table, std::uint64_t volume_id,
-                     Generation generation, std::size_t budget_bytes, Counters& counters,
-                     Tracer tracer)
+                     Generation generation, std::size_t budget_bytes, PageMemory& memory,
+                     Counters& counters, Tracer tracer)
     : placement_(placement),
       table_(table),
       volume_id_(volume_id),
@@ -30,7 +30,8 @@ NodeCache::NodeCache(Placement& placement, NodeTable& table, std::uint64_t volum
       trace_(tracer),
       serial_(next_serial.fetch_add(1)),
       frames_max_(std::max<std::size_t>(budget_bytes / node_bytes_, 16)),
-      generation_(generation.value) {
+      generation_(generation.value),
+      memory_(memory) {
   if (node_blocks_ > 1) {
     node_blocks_ += fragment_list_blocks(node_blocks_, placement.layout().block_bytes);
   }
@@ -42,10 +43,10 @@ NodeCache::~NodeCache() = default;
 
 Frame& NodeCache::new_frame(bool inner) {
   if (slabs_.empty() || slab_used_ + node_bytes_ > kSlabBytes) {
-    slabs_.push_back(allocate_aligned(kSlabBytes));
+    slabs_.emplace_back(memory_, kSlabBytes);
     slab_used_ = 0;
   }
-  std::byte* data = slabs_.back().get() + slab_used_;
+  std::byte* data = slabs_.back().data() + slab_used_;
   slab_used_ += node_bytes_;
   // Optimistic readers of inner frames may look before the first node arrives.
   if (inner) std::memset(data, 0, node_bytes_);

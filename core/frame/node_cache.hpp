@@ -9,6 +9,7 @@
 
 #include "base/function_ref.hpp"
 #include "base/ids.hpp"
+#include "base/page_memory.hpp"
 #include "base/result.hpp"
 #include "format/key.hpp"
 #include "frame/frame.hpp"
@@ -28,7 +29,7 @@ namespace cordwood {
 class NodeCache {
  public:
   NodeCache(Placement& placement, NodeTable& table, std::uint64_t volume_id, Generation generation,
-            std::size_t budget_bytes, Counters& counters, Tracer tracer);
+            std::size_t budget_bytes, PageMemory& memory, Counters& counters, Tracer tracer);
   ~NodeCache();
 
   [[nodiscard]] std::uint32_t node_bytes() const { return node_bytes_; }
@@ -140,7 +141,8 @@ class NodeCache {
   std::array<std::mutex, 64> load_mutexes_;
   mutable std::mutex frames_mutex_;  ///< the lists below
   std::deque<Frame> frames_;
-  std::vector<AlignedBuffer> slabs_;
+  PageMemory& memory_;
+  std::vector<PageBlock> slabs_;
   std::size_t slab_used_ = 0;    ///< bytes of the last slab
   std::vector<Frame*> free_[2];  ///< by kind: leaf, inner
   std::vector<AlignedBuffer> spare_images_;

@@ -41,7 +41,8 @@ Result<void> Volume::Engine::start_nodes() {
   placement.emplace(device, layout, seed, *space, counters);
   table.emplace(*placement, opened);
   cache.emplace(*placement, *table, opened.volume_id(), Generation{opened.generation + 1},
-                options.cache_bytes, counters, trace);
+                options.cache_bytes,
+                options.memory != nullptr ? *options.memory : heap_page_memory(), counters, trace);
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "base/page_memory.hpp"
 #include "base/result.hpp"
 #include "format/layout.hpp"
 #include "trace/trace.hpp"
@@ -38,6 +39,7 @@ struct MountOptions {
   std::size_t dirty_bytes_max = 0;           ///< a checkpoint begins above it; 0: half of cache_bytes
   std::uint32_t inline_max = 2048;           ///< files up to this size live in the leaf; 0: none do
   Clock* clock = nullptr;                    ///< null: system_clock(); outlives the volume
+  PageMemory* memory = nullptr;              ///< for cached nodes; null: heap_page_memory()
   TraceSink* trace = nullptr;                ///< null: no tracing; outlives the volume
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "device/memory_device.hpp"
+#include "huge_pages.hpp"
 #include "trace/counters.hpp"
 #include "volume/volume.hpp"
 
@@ -57,6 +58,7 @@ Run create_files(const Setup& setup, std::uint32_t node_bytes) {
   must(Volume::format(device, format));
   MountOptions options;
   options.cache_bytes = setup.cache_bytes;
+  options.memory = &huge_page_memory();
   options.policy = must(parse_policy(setup.policy));
   auto volume = must(Volume::open(device, options));
   const InodeNumber directory = must(volume->make_directory(kRootInode, "files", NewInode{})).inode;

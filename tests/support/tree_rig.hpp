@@ -70,7 +70,7 @@ class TreeRig {
     table = std::make_unique<NodeTable>(*placement, sb);
     cache = std::make_unique<NodeCache>(*placement, *table, sb.volume_id(),
                                         Generation{sb.generation + 1}, options.cache_bytes,
-                                        counters, Tracer());
+                                        heap_page_memory(), counters, Tracer());
     TreeRoot root{{sb.root_node}, static_cast<std::uint8_t>(sb.root_level)};
     if (fresh) {
       const std::uint64_t blocks = 2 * cache->blocks_per_dirty_node();
