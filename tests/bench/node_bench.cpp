@@ -6,17 +6,15 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <random>
 #include <utility>
 #include <vector>
 
+#include "base/random.hpp"
 #include "node/inner.hpp"
 #include "node/leaf.hpp"
 
 namespace cordwood {
 namespace {
-
-using Random = std::mt19937_64;
 
 constexpr std::uint32_t kNodeSizes[] = {4096, 16384, 65536};
 constexpr std::size_t kHotBytes = 256_KiB;
@@ -39,7 +37,7 @@ const std::vector<Mix>& mixes() {
   static const std::vector<Mix> all = {
       {"directory hashes", true,
        [](std::uint32_t, Random& random) {
-         return Item{make_key({100}, ItemType::kDirHash, random()), 8};
+         return Item{make_key({100}, ItemType::kDirHash, random.next()), 8};
        }},
       {"directory indexes", false,
        [](std::uint32_t index, Random&) {
@@ -47,7 +45,7 @@ const std::vector<Mix>& mixes() {
        }},
       {"indexes with gaps", false,
        [](std::uint32_t index, Random& random) {
-         return Item{make_key({100}, ItemType::kDirIndex, 40 * index + random() % 40), 40};
+         return Item{make_key({100}, ItemType::kDirIndex, 40 * index + random.below(40)), 40};
        }},
       {"inodes and extents", false,
        [](std::uint32_t index, Random&) {
@@ -98,7 +96,7 @@ class Leaves {
   [[nodiscard]] std::size_t count() const { return words_.size() * 8 / node_bytes_; }
   [[nodiscard]] Leaf leaf(std::size_t index) { return {data(index), node_bytes_}; }
   [[nodiscard]] Key any_key(std::size_t index, Random& random) {
-    return leaf(index).key(static_cast<std::uint32_t>(random() % leaf(index).count()));
+    return leaf(index).key(static_cast<std::uint32_t>(random.below(leaf(index).count())));
   }
 
  private:
@@ -111,12 +109,18 @@ class Leaves {
       items.push_back(mix.make(static_cast<std::uint32_t>(items.size()), random_));
       bytes += item_footprint(items.back().bytes);
     }
-    if (mix.shuffled) std::shuffle(items.begin(), items.end(), random_);
+    if (mix.shuffled) shuffle(items);
     Leaf leaf = this->leaf(index);
     leaf.initialize(1, index + 1);
     for (const Item& item : items) {
       const SlotPosition at = leaf.find(item.key);
       if (!at.found) static_cast<void>(leaf.insert_space(at.slot, item.key, item.bytes));
+    }
+  }
+
+  void shuffle(std::vector<Item>& items) {
+    for (std::size_t left = items.size(); left > 1; --left) {
+      std::swap(items[left - 1], items[random_.below(left)]);
     }
   }
 
@@ -130,9 +134,9 @@ double find_ns(std::uint32_t node_bytes, std::size_t total_bytes, const Mix& mix
   Random random(11);
   std::vector<std::pair<std::size_t, Key>> queries(kQueries);
   for (auto& [index, key] : queries) {
-    index = random() % leaves.count();
+    index = random.below(leaves.count());
     key = leaves.any_key(index, random);
-    if (random() % 2 == 0) ++key.lo;
+    if (random.one_in(2)) ++key.lo;
   }
   return best_ns(kQueries, [&] {
     for (const auto& [index, key] : queries) fence(leaves.leaf(index).find(key).slot);
@@ -143,7 +147,6 @@ double find_ns(std::uint32_t node_bytes, std::size_t total_bytes, const Mix& mix
 double insert_erase_ns(std::uint32_t node_bytes, const Mix& mix) {
   Leaves leaves(node_bytes, node_bytes, mix);
   std::vector<std::byte> scratch(node_bytes);
-  ChunkBitmap chunks;
   Random random(13);
   std::vector<Key> keys(kQueries);
   for (Key& key : keys) key = leaves.any_key(0, random);
@@ -213,14 +216,14 @@ double inner_find_ns(std::uint32_t node_bytes, std::size_t total_bytes) {
     inner.initialize(1, i + 1, 1);
     const std::uint64_t step = ~std::uint64_t{0} / inner.capacity();
     for (std::uint32_t child = 0; child < inner.capacity() * 85 / 100; ++child) {
-      const Key key = make_key({100}, ItemType::kDirHash, child * step + random() % step);
+      const Key key = make_key({100}, ItemType::kDirHash, child * step + random.below(step));
       inner.insert(child, child == 0 ? kMinKey : key, {child + 1});
     }
   }
   std::vector<std::pair<std::size_t, Key>> queries(kQueries);
   for (auto& [index, key] : queries) {
-    index = random() % nodes;
-    key = make_key({100}, ItemType::kDirHash, random());
+    index = random.below(nodes);
+    key = make_key({100}, ItemType::kDirHash, random.next());
   }
   return best_ns(kQueries, [&] {
     for (const auto& [index, key] : queries) fence(node(index).child(node(index).find(key)).value);
