@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "device/block_device.hpp"
+#include "volume/data_verify.hpp"
 #include "volume/findings.hpp"
 #include "volume/image_reader.hpp"
 
@@ -14,8 +15,8 @@ namespace cordwood {
 
 /// How far a check or scrub is.
 struct CheckProgress {
-  const char* phase = "";   ///< "table", "tree", "names", "space"
-  std::uint64_t done = 0;   ///< of `total`; nodes in phase "tree"
+  const char* phase = "";   ///< "table", "tree" or, when data is verified, "data", then "space"
+  std::uint64_t done = 0;   ///< of `total`: table pages, nodes, bytes, groups
   std::uint64_t total = 0;  ///< an estimate
 };
 
@@ -26,6 +27,8 @@ struct CheckOptions {
   ImageOptions image;                        ///< allow_truncated is always meant
   /// Called now and then; false stops the check. May be empty.
   std::function<bool(const CheckProgress&)> progress;
+  /// With verify_data: called for every piece of data that is not right. May be empty.
+  std::function<void(const DataDamage&)> damage;
 };
 
 /// What a check has seen.

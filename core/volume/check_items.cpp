@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "volume/text_escape.hpp"
+
 namespace cordwood {
 
 namespace {
@@ -142,7 +144,8 @@ void ItemCheck::xattrs(Key key, ConstBytes bytes) {
     names.push_back(entry->name);
     if (hasher(entry->name) != key.lo) {
       state_.find(FindingKind::kXattrHash, key.inode().value, key.lo, "inode ", key.inode(),
-                  ": the extended attribute \"", entry->name, "\" is stored under hash ", key.lo);
+                  ": the extended attribute ", quoted(entry->name), " is stored under hash ",
+                  key.lo);
     }
     bytes = bytes.subspan(entry->stored_bytes());
   }
@@ -150,7 +153,7 @@ void ItemCheck::xattrs(Key key, ConstBytes bytes) {
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {
     state_.find(FindingKind::kXattrDuplicate, key.inode().value, key.lo, "inode ", key.inode(),
-                " has the extended attribute \"", *twice, "\" twice");
+                " has the extended attribute ", quoted(*twice), " twice");
   }
 }
 
@@ -175,7 +178,7 @@ void ItemCheck::dir_index(Key key, ConstBytes bytes) {
   }
   if (entry->child == kRootInode) {
     state_.find(FindingKind::kRootNamed, kRootInode.value, key.inode().value, "directory ",
-                key.inode(), " has the root directory under the name \"", entry->name, "\"");
+                key.inode(), " has the root directory under the name ", quoted(entry->name));
   }
   ++state_.report.statistics.names;
   ++inode_->entries;

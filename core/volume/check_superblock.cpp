@@ -21,16 +21,18 @@ bool never_written(const CheckState& state, std::uint64_t byte) {
   return std::all_of(page.begin(), page.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// A slot that is not right. A power loss tears at most what was being written, so in a volume that
-/// was closed all slots that were ever written are right.
-void check_bad_slot(CheckState& state, const SuperblockSlot& slot) {
+/// A slot that is not right. A power loss tears at most the slots of the checkpoint under way: the other
+/// turn's, or one copy of the chosen one's if the volume was not closed after it.
+void check_bad_slot(CheckState& state, std::uint32_t index, const SuperblockSlot& slot) {
   const Superblock& chosen = state.reader.superblock();
   if (slot.error.code == Errc::kNotCordwood && never_written(state, slot.byte)) {
     // The checkpoint that makes a volume fills two slots, or all four: the others come later.
     if (chosen.generation <= 1) return;
   }
+  const bool same_turn = index % 2 == chosen.generation % 2;
   const bool closed = chosen.mount_state == static_cast<std::uint32_t>(MountState::kClean);
-  state.find(closed ? FindingKind::kSuperblockSlotDamaged : FindingKind::kSuperblockSlotTorn,
+  state.find(same_turn && closed ? FindingKind::kSuperblockSlotDamaged
+                                 : FindingKind::kSuperblockSlotTorn,
              slot.byte, 0, "superblock slot: ", slot.error.message());
 }
 
@@ -86,7 +88,7 @@ void check_superblocks(CheckState& state) {
     if (slots[i].superblock) {
       check_good_slot(state, i, slots[i]);
     } else {
-      check_bad_slot(state, slots[i]);
+      check_bad_slot(state, i, slots[i]);
     }
   }
   check_chosen(state);

@@ -1,5 +1,6 @@
 // The tree: every node once, in its place; its items go to ItemCheck and NameCheck.
 
+#include <algorithm>
 #include <optional>
 
 #include "volume/check_items.hpp"
@@ -14,7 +15,7 @@ namespace {
 class TreeCheck final : public TreeVisitor {
  public:
   TreeCheck(CheckState& state, DataVerifier* data)
-      : state_(state), items_(state, data), names_(state) {}
+      : state_(state), data_(data), items_(state, data), names_(state) {}
 
   bool admit(const NodeRequest& request) override {
     if (!state_.visited_ids.insert(request.id.value)) return true;
@@ -33,7 +34,7 @@ class TreeCheck final : public TreeVisitor {
                   node.request.id, " is of generation ", header.generation,
                   ", newer than the superblock");
     }
-    if (!state_.advance("tree", statistics.nodes, state_.node_count)) return false;
+    if (!advance()) return false;
     if (!node.is_leaf()) return true;
     const Leaf leaf = node.leaf();
     ++statistics.leaves;
@@ -66,6 +67,16 @@ class TreeCheck final : public TreeVisitor {
   }
 
  private:
+  bool advance() {
+    const std::uint64_t nodes = state_.report.statistics.nodes;
+    if (data_ == nullptr) return state_.advance("tree", nodes, std::max(nodes, state_.node_count));
+    const Superblock& superblock = state_.reader.superblock();
+    const std::uint64_t done = nodes * superblock.node_bytes + state_.report.statistics.data_bytes;
+    const std::uint64_t used =
+        superblock.device_blocks - std::min(superblock.free_blocks, superblock.device_blocks);
+    return state_.advance("data", done, std::max(done, used * superblock.block_bytes));
+  }
+
   void lose(const NodeRequest& request) {
     state_.tree_complete = false;
     state_.claims_complete = false;
@@ -73,11 +84,13 @@ class TreeCheck final : public TreeVisitor {
   }
 
   CheckState& state_;
+  const DataVerifier* data_;
   ItemCheck items_;
   NameCheck names_;
 };
 
 void tell_damage(CheckState& state, const DataDamage& damage) {
+  if (state.options.damage) state.options.damage(damage);
   const FindingKind kind =
       damage.readable ? FindingKind::kDataChecksum : FindingKind::kDataUnreadable;
   state.find(kind, damage.inode.value, damage.offset, "inode ", damage.inode, ": ", damage.bytes,
