@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.hpp"
 #include "space/space_state.hpp"
 
 namespace cordwood {
@@ -40,7 +39,9 @@ Space::~Space() = default;
 Result<std::unique_ptr<Space>> Space::open(BlockDevice& device, const Layout& layout,
                                            std::uint64_t volume_seed, GroupPageRef root,
                                            Counters& counters, Tracer tracer) {
-  CHECK(layout.device_blocks * layout.block_bytes <= device.geometry().bytes);
+  if (layout.device_blocks * layout.block_bytes > device.geometry().bytes) {
+    return corrupt(Place::kByte, device.geometry().bytes, "the device ends before the volume does");
+  }
   PageBatch batch(device, &counters);
   GroupTable table = TRY(GroupTable::read(batch, layout, volume_seed, root));
   return std::unique_ptr<Space>(new Space(

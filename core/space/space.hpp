@@ -42,7 +42,7 @@ class Space {
  public:
   /// Opens the space of an existing volume: reads and verifies the group table (all levels). Bitmaps
   /// are read and verified when first needed.
-  /// @errors corrupt (Place::kGroup / kByte), I/O.
+  /// @errors corrupt (Place::kGroup / kByte), also when the device is too small; I/O.
   static Result<std::unique_ptr<Space>> open(BlockDevice& device, const Layout& layout,
                                              std::uint64_t volume_seed, GroupPageRef root,
                                              Counters& counters, Tracer tracer);

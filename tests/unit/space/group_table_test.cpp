@@ -122,6 +122,12 @@ TEST_CASE("group table: foreign, stale and misdirected pages are noticed", "[spa
     CHECK(!rig.space->free({{2 * kGroupBlocks}, 1}));
     CHECK(rig.space->pending_free_blocks() == 0);
   }
+  SECTION("a device that was cut off") {
+    MemoryDevice shorter(rig.device.geometry().bytes - 4096);
+    const Opened opened = open(rig, shorter);
+    REQUIRE(!opened);
+    check_corrupt(opened.error(), Place::kByte);
+  }
   SECTION("a root that cannot be") {
     rig.root.slot = 2;
     CHECK(!open(rig, rig.device));

@@ -78,7 +78,6 @@ std::vector<BlockRun> work(Arena& arena, std::uint64_t seed, int steps) {
 
 void checkpoint_often(Arena& arena) {
   Space& space = *arena.rig.space;
-  Random random(99);
   BlockRun root;  // the checkpoint itself places and drops things too
   while (!arena.stop) {
     {
