@@ -11,11 +11,11 @@ namespace cordwood {
 
 /// What a device is and what it promises.
 struct DeviceGeometry {
-  std::uint64_t bytes = 0;         ///< capacity
+  std::uint64_t bytes = 0;           ///< capacity
   std::uint32_t sector_bytes = 512;  ///< smallest unit it reads and writes whole; a power of two
-  bool volatile_cache = true;      ///< completed writes may be lost until flush; else flush is free
-  bool fua = false;                ///< honours IoRequest::fua; else a flush must follow
-  bool discard = false;            ///< discard does something
+  bool volatile_cache = true;  ///< completed writes may be lost until flush; else flush is free
+  bool fua = false;            ///< honours IoRequest::fua; else a flush must follow
+  bool discard = false;        ///< discard does something
 };
 
 /// One read or write. `offset` and `data.size()` are multiples of sector_bytes; any memory address
@@ -47,8 +47,11 @@ class BlockDevice {
   /// A name for people: path, size, which I/O path is in use.
   [[nodiscard]] virtual std::string description() const = 0;
 
-  /// Runs all requests, in any order and in parallel, and returns when all have completed.
-  /// @errors the first failure, with Place::kByte of its request; the others have still run.
+  /// Runs all requests, in any order and in parallel, and returns when all have completed. Requests
+  /// of one batch that overlap, one of them a write, leave either outcome.
+  /// @errors the first failure, with Place::kByte of its request; the others have still run. kIo;
+  ///         kNoSpace when a sparse image cannot grow; kReadOnly; kInvalid, before any has run, for
+  ///         a request beyond the end or not in whole sectors.
   [[nodiscard]] virtual Result<void> submit(std::span<const IoRequest> requests) = 0;
 
   /// Makes all completed writes durable.

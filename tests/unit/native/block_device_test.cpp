@@ -91,3 +91,32 @@ TEST_CASE("block device: a mounted one is in use", "[native]") {
   REQUIRE(!device);
   CHECK(device.error().code == Errc::kBusy);
 }
+
+TEST_CASE("block device: once a flush has failed, no later one succeeds", "[native]") {
+  TemporaryDirectory directory;
+  Mount small("-t tmpfs -o size=1m none", directory / "small");
+  if (!small.mounted()) {
+    WARN("not run: it mounts a small file system, which takes root");
+    return;
+  }
+  // The backing file cannot grow to what is written, which shows when the page cache is flushed.
+  const LoopDevice loop(directory / "small/backing", 8_MiB, 512);
+  if (!loop.exists()) {
+    WARN("not run: it needs a loop device, which takes root");
+    return;
+  }
+  const FileOptions options = {.caching = FileCaching::kBuffered};
+  {
+    const auto device = FileDevice::open(loop.path(), FileOpenMode::kReadWrite, options);
+    REQUIRE(device);
+    CHECK((*device)->geometry().volatile_cache);
+    REQUIRE((*device)->write(0, pattern(4_MiB, 1)));
+    REQUIRE(!(*device)->flush());
+    // The kernel has told the error once and would now report success.
+    CHECK((*device)->flush().error().code == Errc::kIo);
+    CHECK((*device)->write(0, pattern(512, 1), true).error().code == Errc::kIo);
+  }
+  const auto again = FileDevice::open(loop.path(), FileOpenMode::kReadWrite, options);
+  REQUIRE(again);
+  CHECK((*again)->flush());
+}
