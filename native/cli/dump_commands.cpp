@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -65,16 +66,32 @@ std::uint64_t count_or(const DumpArguments& arguments, std::uint64_t otherwise) 
   return arguments.count_max == 0 ? otherwise : arguments.count_max;
 }
 
+/// A number that nothing has is the caller's mistake, whatever it would mean inside a volume.
+Failure no_such(const std::string& subject) {
+  return refused(subject + ": there is none",
+                 "see the numbers with cordwood dump IMAGE tree or cordwood stat");
+}
+
+Outcome<boost::json::object> describe_numbered(ImageReader& reader, const DumpRequest& request,
+                                               const DumpArguments& arguments) {
+  const std::string subject = request.what + " " + std::to_string(request.number);
+  const bool node = request.what == "node";
+  if (request.number == 0) return no_such(subject);
+  if (node && request.number >= reader.superblock().next_node_id) return no_such(subject);
+  auto described = node ? describe_node(reader, NodeId{request.number})
+                        : describe_inode(reader, InodeNumber{request.number},
+                                         static_cast<std::size_t>(count_or(arguments, 1000)));
+  if (!described && described.error().code == Errc::kNoEntry) return no_such(subject);
+  return about(subject, std::move(described));
+}
+
 Outcome<boost::json::object> describe(ImageReader& reader, const DumpRequest& request,
                                       const DumpArguments& arguments) {
-  const std::string subject = request.what + " " + std::to_string(request.number);
   if (request.what == "super") return describe_superblocks(reader);
   if (request.what == "table") return describe_table(reader, count_or(arguments, 64));
   if (request.what == "groups") return describe_groups(reader, 0, count_or(arguments, 64));
   if (request.what == "tree") return describe_tree(reader, count_or(arguments, 1000));
-  if (request.what == "node") return about(subject, describe_node(reader, NodeId{request.number}));
-  return about(subject, describe_inode(reader, InodeNumber{request.number},
-                                       static_cast<std::size_t>(count_or(arguments, 1000))));
+  return describe_numbered(reader, request, arguments);
 }
 
 Outcome<ExitCode> dump(BlockDevice& device, const DumpRequest& request,

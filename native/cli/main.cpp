@@ -96,6 +96,8 @@ int run(int count, char** values) {
 }  // namespace cordwood::cli
 
 int main(int count, char** values) {
+  // A file that may not grow so far is an error to report and to clean up after.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return cordwood::cli::run(count, values);
   } catch (const std::bad_alloc&) {

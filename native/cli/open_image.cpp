@@ -1,5 +1,6 @@
 #include "cli/open_image.hpp"
 
+#include <csignal>
 #include <utility>
 
 #include "cli/text.hpp"
@@ -83,6 +84,8 @@ Outcome<ExitCode> on_volume_and_device(
     const GlobalOptions& options, const std::string& image, Access access,
     const std::function<Outcome<ExitCode>(Volume&, BlockDevice&)>& action) {
   const MountOptions mount = TRY(mount_options(options, access));
+  // Nobody listening any more is no reason to leave a volume without closing it.
+  if (access == Access::kWrite) std::signal(SIGPIPE, SIG_IGN);
   const auto device = TRY(open_device(image, access));
   auto opened = Volume::open(*device, mount);
   if (!opened) return open_failure(image, *device, opened.error());

@@ -310,12 +310,23 @@ class Checks(WithImage):
         self.assertIn(b"/f", result.errors)
 
     def test_damaged_node(self):
+        """A bit of the root node is flipped: named by check, and an error for everything that needs it."""
         self.put("/f")
-        root = self.run_command("dump", "super", "--json", self.image).json
-        text = str(root)
-        self.assertIn("root", text)
-        node = self.run_command("dump", "tree", "--json", self.image).json
-        self.assertTrue(node)
+        tree = self.run_command("dump", self.image, "tree", "--json").json
+        node = self.run_command("dump", self.image, "node", str(tree["root"]["id"]), "--json").json
+        block = node["place"]["runs"][0][0]
+        with open(self.image, "r+b") as image:
+            image.seek(block * 4096 + 1000)
+            byte = image.read(1)[0]
+            image.seek(block * 4096 + 1000)
+            image.write(bytes([byte ^ 4]))
+        report = self.run_command("check", "--json", self.image, exit=FINDINGS).json
+        self.assertEqual([finding["where"] for finding in report["findings"]
+                          if finding["name"] == "node_unreadable"], [tree["root"]["id"]])
+        self.refuse("ls", self.image, exit=DAMAGED, says="check")
+        self.refuse("put", self.image, "-", "/g", exit=DAMAGED)
+        self.run_command("dump", self.image, "super")
+        self.refuse("dump", self.image, "node", str(tree["root"]["id"]), exit=DAMAGED)
 
 
 class Dumps(WithImage):
@@ -326,11 +337,15 @@ class Dumps(WithImage):
         for arguments in (("super",), ("table",), ("groups",), ("tree",), ("node", "1"), ("inode", inode)):
             with self.subTest(arguments=arguments):
                 what, rest = arguments[0], arguments[1:]
-                self.assertTrue(self.run_command("dump", what, "--json", self.image, *rest).json)
-                self.assertTrue(self.run_command("dump", what, self.image, *rest).text.strip())
-        self.refuse("dump", "node", self.image, "999999")
-        self.refuse("dump", "inode", self.image, "999999")
-        self.refuse("dump", "node", self.image, "x")
+                self.assertTrue(self.run_command("dump", self.image, what, *rest, "--json").json)
+                self.assertTrue(self.run_command("dump", self.image, what, *rest).text.strip())
+        # The image may also stand behind what is to be shown.
+        self.assertEqual(self.run_command("dump", "super", self.image).output,
+                         self.run_command("dump", self.image, "super").output)
+        for rest in (("node", "999999"), ("node", "0"), ("inode", "999999"), ("inode", "0"), ("node", "x"),
+                     ("node", "-1"), ("node",), ("super", "1"), ("nonsense",)):
+            with self.subTest(rest=rest):
+                self.refuse("dump", self.image, *rest)
 
 
 class Transfers(WithImage):
