@@ -62,8 +62,8 @@ target_link_libraries(cordwood_test_main PUBLIC cordwood_base cordwood_catch2)
 target_precompile_headers(cordwood_test_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch.hpp)
 if(EMSCRIPTEN)
   # Elsewhere it is Debian's library. It takes long to compile and need not be fast.
-  target_sources(cordwood_test_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch_main.cpp)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/catch_main.cpp PROPERTIES
+  target_sources(cordwood_test_main PRIVATE ${PROJECT_SOURCE_DIR}/tests/wasm/catch_main.cpp)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/wasm/catch_main.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -O1)
 endif()
 

@@ -26,6 +26,13 @@ LAYERS = ["base", "device", "format", "space", "node", "frame", "tree", "log", "
 TRACE = "trace"
 FRONT_ENDS = ["native", "wasm"]
 FRONT_END_MAY_SEE = {"volume", "device", TRACE, "base"}
+# Still to be replaced by headers of volume/; nothing may be added here.
+FRONT_END_EXCEPTIONS = {
+    ("native/cli/mkfs_command.cpp", "format/layout.hpp"),
+    ("native/cli/output.hpp", "fs/types.hpp"),
+    ("native/cli/text.hpp", "format/items.hpp"),
+    ("native/transfer/report.hpp", "format/items.hpp"),
+}
 
 # What core/ may include in angle brackets: the C++ standard library as libc++ 13 has it, Boost, and
 # xxHash. An operating system's header is anything else.
@@ -65,6 +72,8 @@ def includes_of(path):
 
 def check_core_file(root, path):
     relative = path.relative_to(root / "core")
+    if len(relative.parts) == 1:
+        return  # the precompiled header: it belongs to the build, not to a layer
     layer = relative.parts[0]
     if layer not in LAYERS and layer != TRACE:
         yield f"core/{relative}: '{layer}' is not a layer"
@@ -87,7 +96,8 @@ def check_front_end_file(root, path):
     for line, angled, header in includes_of(path):
         first = header.split("/")[0]
         is_core = first in LAYERS or first == TRACE
-        if not angled and is_core and first not in FRONT_END_MAY_SEE:
+        allowed = angled or not is_core or first in FRONT_END_MAY_SEE
+        if not allowed and (str(relative), header) not in FRONT_END_EXCEPTIONS:
             yield f'{relative}:{line}: a front end includes "{header}"'
 
 
