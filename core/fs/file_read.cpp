@@ -33,7 +33,8 @@ class ReadBatch {
       std::byte* into = target_.data() + (from - base_);
       if (within != start || part_end != granule_end) {
         pages_.push_back(allocate_aligned(kGranuleBytes));
-        copies_.push_back({pages_.back().get() + (within - start), into, part_end - from});
+        copies_.push_back({pages_.back().get() + (within - start), into,
+                           static_cast<std::size_t>(part_end - from)});
         into = pages_.back().get();
       }
       plan(extent, start, Bytes(into, granule_bytes));

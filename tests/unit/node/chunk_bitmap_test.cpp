@@ -44,7 +44,8 @@ class Model {
     for (std::uint32_t i = 0; i < ChunkBitmap::kMaxChunks; ++i) {
       if (bitmap.any(i * ChunkBitmap::kChunkBytes, 1) != chunks_[i]) return false;
     }
-    return bitmap.count() == std::count(chunks_.begin(), chunks_.end(), true);
+    return bitmap.count() ==
+           static_cast<std::uint32_t>(std::count(chunks_.begin(), chunks_.end(), true));
   }
 
  private:
