@@ -61,7 +61,7 @@ megabytes=$((256 + 2 * (kilobytes + 4 * blocks) / 1024))
 
 say "Import: ${sources[*]}"
 "$cordwood" import --json "$image" "${sources[@]}" >"$work/import.json"
-python3 "$here/scripts/show_transfer.py" imported "$work/import.json"
+python3 "$here/scripts/show_report.py" "$work/import.json"
 
 say "What is in it now"
 "$cordwood" tree -L 2 "$image" | sed -n '1,20p;21s/.*/.../p' || true
@@ -70,7 +70,7 @@ say "What is in it now"
 
 say "Export"
 "$cordwood" export --json "$image" / "$work/copy" >"$work/export.json"
-python3 "$here/scripts/show_transfer.py" exported "$work/export.json"
+python3 "$here/scripts/show_report.py" "$work/export.json"
 
 say "Compare with what was imported: bytes, modes, owners, times, links, symlinks, xattrs"
 for source in "${sources[@]}"; do
@@ -83,4 +83,4 @@ say "Check the image, with the content of all files"
   "$cordwood" check --data "$image" || true
   exit 1
 }
-python3 "$here/scripts/show_check.py" "$work/check.json"
+python3 "$here/scripts/show_report.py" "$work/check.json"
