@@ -42,6 +42,26 @@ const char* advice_for(Errc code) {
   }
 }
 
+/// The same for errors of the host.
+const char* host_advice_for(int code) {
+  switch (code) {
+    case ENOENT: return "check the path";
+    case EACCES:
+    case EPERM: return "run it as a user who may do this";
+    case EEXIST: return "choose another name, or remove that one first";
+    case ENOTDIR: return "name a directory";
+    case EISDIR: return "name a file";
+    case ENOSPC:
+    case EDQUOT: return "free space on the host";
+    case EFBIG: return "the file system of the host cannot hold such a size";
+    case EROFS: return "choose a place that may be written";
+    case EMLINK: return "the file system of the host allows no more hard links";
+    case ENOTSUP: return "the file system of the host cannot hold this";
+    case EIO: return "see the kernel log about the disk";
+    default: return "";
+  }
+}
+
 }  // namespace
 
 bool is_damage(Errc code) {
@@ -60,8 +80,7 @@ Failure volume_failure(const Error& error, std::string_view subject) {
 
 Failure host_failure(int code, std::string_view subject) {
   return {is_damage(static_cast<Errc>(code)) ? ExitCode::kDamaged : ExitCode::kRefused,
-          with_subject(subject, std::strerror(code)),
-          {},
+          with_subject(subject, std::strerror(code)), host_advice_for(code),
           code == ENOSPC || code == EDQUOT};
 }
 

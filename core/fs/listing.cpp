@@ -79,6 +79,7 @@ Result<void> Filesystem::read_directory(InodeNumber directory, std::uint64_t coo
   if (cookie < kParentCookie && !visitor({kParentCookie, parent, FileType::kDirectory, ".."})) {
     return {};
   }
+  if (cookie >= end) return {};
   EntryBatch batch;
   std::uint64_t next = cookie < kFirstDirIndex ? kFirstDirIndex : cookie + 1;
   while (next < end) {

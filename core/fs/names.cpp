@@ -220,8 +220,14 @@ Result<void> Filesystem::remove_name(InodeNumber parent, std::string_view name, 
   if (is_directory && !TRY(names_.empty(entry->child))) {
     return make_error(Errc::kNotEmpty, "the directory still has entries");
   }
-  const Farewell farewell = TRY(orphans_.plan(*child));
-  TRY(take_name(*directory, name, *entry, *child, farewell));
+  Farewell farewell = TRY(orphans_.plan(*child));
+  Result<void> taken = take_name(*directory, name, *entry, *child, farewell);
+  if (!taken && taken.error().code == Errc::kNoSpace && farewell.kind == Farewell::Kind::kGoes) {
+    // A volume too full to delete everything at once may still have room for small steps.
+    farewell.kind = Farewell::Kind::kOrphaned;
+    taken = take_name(*directory, name, *entry, *child, farewell);
+  }
+  TRY(std::move(taken));
   if (farewell.kind != Farewell::Kind::kOrphaned) return {};
   directory.lock.unlock();  // a long deletion keeps nobody from the directory
   return finish_farewell(*child);

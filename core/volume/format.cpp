@@ -5,6 +5,7 @@
 
 #include "fs/inode_item.hpp"
 #include "volume/engine.hpp"
+#include "volume/superblock_slots.hpp"
 
 namespace cordwood {
 
@@ -37,18 +38,37 @@ Result<Superblock> first_superblock(const FormatOptions& options, const Layout& 
   return sb;
 }
 
-/// Takes away what an older volume left: its superblocks, and the record at the start of its log.
-Result<void> erase_old(BlockDevice& device, const Layout& layout) {
+Result<void> zero_pages(BlockDevice& device, const std::vector<std::uint64_t>& places) {
   const std::vector<std::byte> zeros(kPageBytes);
   std::vector<IoRequest> writes;
+  for (const std::uint64_t place : places) writes.push_back(IoRequest::write(place, zeros));
+  TRY(device.submit(writes));
+  return device.flush();
+}
+
+/// Takes away what an older volume left: its superblocks, and the record at the start of its log. In
+/// an order in which a crash leaves that volume whole or gone, never at a checkpoint before its last
+/// one, and before anything of the new volume.
+Result<void> erase_old(BlockDevice& device, const Layout& layout) {
+  const SuperblockSlots old = TRY(SuperblockSlots::read(device));
+  std::uint64_t newest = 0;
+  for (const SuperblockSlot& slot : old.slots) {
+    if (slot.superblock) newest = std::max(newest, slot.superblock->generation);
+  }
+  std::vector<std::uint64_t> first;
+  std::vector<std::uint64_t> last;
+  for (const SuperblockSlot& slot : old.slots) {
+    const bool serves = slot.superblock && slot.superblock->generation == newest;
+    (serves ? last : first).push_back(slot.byte);
+  }
   const std::uint64_t volume_bytes = layout.device_blocks * layout.block_bytes;
   for (std::uint32_t slot = 0; slot < kSuperblockSlots; ++slot) {
-    writes.push_back(IoRequest::write(superblock_byte(slot, volume_bytes), zeros));
+    const std::uint64_t place = superblock_byte(slot, volume_bytes);
+    if (std::find(last.begin(), last.end(), place) == last.end()) first.push_back(place);
   }
-  writes.push_back(IoRequest::write(layout.byte_of(layout.log.first), zeros));
-  TRY(device.submit(writes));
-  // Before anything of the new volume: a crash in between must not mix the two.
-  return device.flush();
+  TRY(zero_pages(device, first));
+  last.push_back(layout.byte_of(layout.log.first));
+  return zero_pages(device, last);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/make_directories.hpp"
 #include "cli/open_image.hpp"
-#include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "host_file.hpp"
 #include "transfer/file_copy.hpp"
 
@@ -106,7 +106,8 @@ Outcome<OpenSource> open_source(const std::string& path) {
 }
 
 Outcome<void> fill(Volume& volume, const OpenSource& source, InodeNumber target) {
-  FileCopier copier(volume);
+  CopyProgress progress;
+  FileCopier copier(volume, progress.on_piece());
   if (source.stream) {
     TRY(copier.stream_into_volume(source.fd.get(), target));
     return {};
@@ -152,7 +153,8 @@ std::string get_path(const CopyArguments& arguments) {
 }
 
 Outcome<void> write_file(Volume& volume, const Attributes& file, int fd) {
-  FileCopier copier(volume);
+  CopyProgress progress;
+  FileCopier copier(volume, progress.on_piece());
   TRY(copier.out_of_volume(file.inode, file.size, fd));
   if (::fchmod(fd, file.mode & 0777) != 0) return host_failure(errno, "set permissions");
   const struct timespec times[2] = {timespec_of(file.access), timespec_of(file.modify)};

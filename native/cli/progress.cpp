@@ -35,6 +35,13 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
+std::function<void(std::uint64_t)> CopyProgress::on_piece() {
+  return [this](std::uint64_t bytes) {
+    bytes_ += bytes;
+    if (line_.due()) line_.show(size_text(bytes_));
+  };
+}
+
 void TransferProgress::on_progress(const TransferCounts& counts) {
   if (!line_.due()) return;
   line_.show(

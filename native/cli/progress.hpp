@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "transfer/report.hpp"
@@ -25,6 +27,17 @@ class ProgressLine {
   bool terminal_;
   bool shown_ = false;
   Clock::time_point next_;
+};
+
+/// Shows how much of one file has been copied.
+class CopyProgress {
+ public:
+  /// For FileCopier, which must not outlive this.
+  [[nodiscard]] std::function<void(std::uint64_t)> on_piece();
+
+ private:
+  ProgressLine line_;
+  std::uint64_t bytes_ = 0;
 };
 
 /// Shows an import or export as it goes, and its failures as they come.

@@ -3,10 +3,16 @@
 #include <cstdlib>
 #include <iterator>
 #include <string>
+#include <vector>
 
+#include "device/memory_device.hpp"
 #include "support/catch.hpp"
+#include "support/compare.hpp"
 #include "support/crash_lab.hpp"
+#include "support/findings.hpp"
+#include "support/numbered.hpp"
 #include "support/runner.hpp"
+#include "support/sample_image.hpp"
 
 // Every state that a power cut may leave, at every write and flush. CORDWOOD_CRASH_STATES says how
 // many in all, CORDWOOD_CRASH_SEED where the seeds begin. To replay a state of one seed, set
@@ -44,6 +50,11 @@ CrashCase case_of(std::uint64_t seed) {
   what.config.node_bytes = kind.node_bytes;
   what.config.block_bytes = kind.block_bytes;
   what.config.names = 40;
+  what.config.no_space = 1;
+  if (seed % 11 == 3) {  // nodes in pieces, on a volume that is nearly full
+    what.config.fragment = 1;
+    what.config.device_bytes = kind.node_bytes == 65536 ? 6_MiB : 5_MiB;
+  }
   what.config.file_bytes = 64_KiB;
   what.config.total_bytes = 1_MiB;
   what.config.split = static_cast<std::uint32_t>(seed / std::size(kKinds) % 4);
@@ -94,6 +105,96 @@ TEST_CASE("crash: every state after a power cut is a promised one", "[crash]") {
   std::printf("crash: %llu states of %llu workloads, and %llu of power cuts while opening\n",
               static_cast<unsigned long long>(states), static_cast<unsigned long long>(workloads),
               static_cast<unsigned long long>(second_cuts));
+}
+
+TEST_CASE("crash: opening after a crash, with deletions to finish, may be cut too", "[crash]") {
+  const std::uint64_t seed = GENERATE(1u, 2u, 4u);
+  CrashCase what = case_of(seed);
+  what.config.fragment = 0;
+  what.config.dirty_bytes_max = 0;
+  what.second_every = 5;
+  CAPTURE(to_text(what.config));
+  // Large ones, so that a deletion takes several operations.
+  MemoryDevice device(what.config.device_bytes);
+  Executor executor(device, what.config);
+  std::string wrong = executor.start();
+  std::vector<Operation> operations = sample_operations(20);
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    const std::string path = numbered("/orphan", slot);
+    operations.push_back(op_create(path));
+    for (std::uint64_t i = 0; i < 80; ++i) {
+      operations.push_back(op_write(path, i * 8192, 600, i + 1));
+    }
+    operations.push_back(op_xattr(path, "user.large", 20'000, slot));
+    operations.push_back(op_xattr(path, "user.small", 20, slot));
+    operations.push_back(op_on(Operation::Kind::kOpen, path));
+    operations.back().number = slot;
+    operations.push_back(op_on(Operation::Kind::kUnlink, path));
+  }
+  operations.push_back(Operation{});
+  for (const Operation& operation : operations) {
+    if (wrong.empty()) wrong = executor.apply(operation);
+  }
+  INFO(wrong);
+  REQUIRE(wrong.empty());
+  const SparseImage image = device.snapshot();
+  ModelFs model = executor.model();
+  model.close_all();
+  executor.abandon();
+
+  CrashLab lab(what);
+  wrong = lab.record_on(image, model, {op_on(Operation::Kind::kRemount, "")});
+  if (wrong.empty()) wrong = lab.try_states(1'500);
+  INFO(wrong);
+  REQUIRE(wrong.empty());
+  CHECK(lab.states_tried() > 20);
+}
+
+TEST_CASE("crash: a format that is cut leaves the old volume, the new one, or none", "[crash]") {
+  const std::uint64_t seed = GENERATE(0u, 1u, 2u, 3u, 4u, 5u);
+  CrashCase what = case_of(seed);
+  what.config.fragment = 0;
+  CAPTURE(to_text(what.config));
+  const bool old_volume = GENERATE(false, true);
+  SampleImage old;
+  old.image = SparseImage(what.config.device_bytes);
+  if (old_volume) old = sample_image(what.config, 20);
+  REQUIRE(old.problem.empty());
+
+  TestClock clock;
+  SimDevice device(old.image, what.device);
+  FormatOptions options = what.config.format_options(&clock);
+  options.uuid[0] ^= 0xff;
+  options.label = "new";
+  REQUIRE(Volume::format(device, options));
+  const std::uint64_t durable_at = device.moment();
+  const Recording recording = device.recording();
+  std::uint64_t states = 0;
+  what.policy.torn_states_max = 200;
+  what.policy.random_subsets = 100;
+  for (CrashStates crash(recording, what.policy); crash.next(); ++states) {
+    INFO("state " << crash.id());
+    MemoryDevice after(crash.build(), {what.device.sector_bytes});
+    auto volume = Volume::open(after, what.config.mount_options(&clock));
+    if (!volume) {
+      INFO(volume.error().message());
+      REQUIRE(crash.choice().cut < durable_at);
+      const Errc code = volume.error().code;
+      REQUIRE((code == Errc::kNotCordwood || code == Errc::kCorrupt));
+      continue;
+    }
+    const bool is_new = (*volume)->superblock().label[0] == 'n';
+    REQUIRE((is_new || crash.choice().cut < durable_at));
+    const std::string wrong = compare_volume(is_new ? ModelFs(clock.now()) : old.model, **volume);
+    INFO((is_new ? "the new volume: " : "the old volume: ") << wrong);
+    REQUIRE(wrong.empty());
+    REQUIRE((*volume)->close());
+    volume->reset();
+    const std::string found = findings(after);
+    INFO(found);
+    REQUIRE(found.empty());
+  }
+  CHECK(states > 20);
 }
 
 }  // namespace cordwood::test

@@ -46,8 +46,10 @@ class FullVolume {
   }
   /// The file holds all that was asked for.
   bool holds(const std::string& path, std::uint64_t bytes) {
-    const auto inode = model().resolve(path);
-    return inode && model().find(*inode)->content.size() == bytes;
+    return model().resolve(path) && size_of(path) == bytes;
+  }
+  std::uint64_t size_of(const std::string& path) {
+    return model().find(*model().resolve(path))->content.size();
   }
   void check() {
     require(executor_.check());
@@ -130,6 +132,13 @@ void fill_with_xattrs(FullVolume& full) {
   }
 }
 
+/// One file of as many extents as there is room for: a hole follows each granule.
+void fill_with_extents(FullVolume& full, const std::string& path) {
+  full.run(op_create(path));
+  for (std::uint64_t i = 0; full.fits(op_write(path, i * 8192, 4096, i + 1)); ++i) {
+  }
+}
+
 void fill(FullVolume& full, Way way) {
   switch (way) {
     case Way::kData: return fill_with_data(full);
@@ -197,6 +206,48 @@ TEST_CASE("enospc: filled in four ways, everything is readable and can be remove
 
   // What came back can be used.
   fill(full, way);
+  full.check();
+}
+
+TEST_CASE("enospc: whatever gives space back works on a full volume", "[fault]") {
+  const Sizes sizes =
+      GENERATE(Sizes{4096, 4096, 8_MiB}, Sizes{4096, 512, 5_MiB}, Sizes{65536, 512, 16_MiB});
+  CAPTURE(sizes.node_bytes, sizes.block_bytes);
+  FullVolume full(config_of(sizes));
+  full.run(op_create("/inline"));
+  full.run(op_write("/inline", 0, 1'500, 1));
+  full.run(op_create("/whole"));
+  full.run(op_write("/whole", 0, 100'000, 2));
+  full.run(op_create("/xattr"));
+  full.run(op_xattr("/xattr", "user.large", 50'000, 3));
+  full.run(op_xattr("/xattr", "user.small", 500, 4));
+  fill_with_extents(full, "/extents");
+  // To the last block, so that the removal can count on nothing but the reserve.
+  fill_with_small_files(full);
+  SECTION("truncate, to a byte within a block") { full.run(op_truncate("/extents", 1'001)); }
+  SECTION("truncate by a little") {
+    const std::uint64_t size = full.size_of("/extents");
+    for (std::uint64_t cut = 1; cut < 40; ++cut) {
+      full.run(op_truncate("/extents", size - cut * 8'192 - 100));
+    }
+  }
+  SECTION("truncate of an unshared file") { full.run(op_truncate("/whole", 50'001)); }
+  SECTION("truncate of inline bytes") { full.run(op_truncate("/inline", 700)); }
+  SECTION("unlink") { full.run(op_on(Kind::kUnlink, "/extents")); }
+  SECTION("unlink of what is open, and close") {
+    full.run(op_on(Kind::kOpen, "/extents"));
+    full.run(op_on(Kind::kUnlink, "/extents"));
+    full.run(op_on(Kind::kClose, ""));
+  }
+  SECTION("removal of xattrs") {
+    full.run(op_on(Kind::kRemoveXattr, "/xattr", "user.large"));
+    full.run(op_on(Kind::kRemoveXattr, "/xattr", "user.small"));
+  }
+  SECTION("many removals without a sync") { full.remove_all(); }
+  full.check();
+  full.remount();
+  full.check();
+  full.remove_all();
   full.check();
 }
 

@@ -12,6 +12,7 @@
 #include "device/memory_device.hpp"
 #include "support/catch.hpp"
 #include "support/findings.hpp"
+#include "support/numbered.hpp"
 #include "support/operation.hpp"
 #include "support/runner.hpp"
 #include "support/workload_config.hpp"
@@ -91,7 +92,7 @@ class Worker {
       : volume_(volume), places_(places), problem_(problem), index_(index), random_(seed + index) {}
 
   void run(std::uint64_t steps) {
-    const auto made = volume_.make_directory(kRootInode, "own-" + std::to_string(index_), {});
+    const auto made = volume_.make_directory(kRootInode, numbered("own-", index_), {});
     if (!problem_.ok(made, "mkdir")) return;
     own_ = made->inode;
     for (std::uint64_t step = 0; step < steps && !problem_.there_is(); ++step) one_step();
@@ -135,7 +136,7 @@ class Worker {
     }
   }
 
-  std::string any_name() { return "f" + std::to_string(random_.below(60)); }
+  std::string any_name() { return numbered("f", random_.below(60)); }
 
   void create_own() {
     const std::string name = any_name();
@@ -271,7 +272,7 @@ class Worker {
   /// Moves a directory into another; that may be refused as a loop, or the name may be gone.
   void move_room() {
     const std::size_t room = random_.below(kMazeRooms);
-    const std::string name = "room-" + std::to_string(room);
+    const std::string name = numbered("room-", room);
     const auto parent = [&](std::uint64_t choice) {
       return choice == kMazeRooms ? places_.maze : places_.rooms[choice];
     };
@@ -284,7 +285,7 @@ class Worker {
   }
 
   void link_and_unlink() {
-    const std::string name = "link-" + std::to_string(index_) + "-" + std::to_string(counter_++);
+    const std::string name = numbered("link-", index_) + "-" + std::to_string(counter_++);
     if (!problem_.ok(volume_.link(places_.appended, places_.other, name), "link")) return;
     places_.links.fetch_add(1);
     if (random_.one_in(8)) return;
@@ -313,10 +314,10 @@ void prepare(Volume& volume, Places& places) {
   places.other = directory(kRootInode, "other");
   places.maze = directory(kRootInode, "maze");
   for (std::size_t i = 0; i < kMazeRooms; ++i) {
-    places.rooms.push_back(directory(places.maze, "room-" + std::to_string(i)));
+    places.rooms.push_back(directory(places.maze, numbered("room-", i)));
   }
   for (std::size_t i = 0; i < kPinned; ++i) {
-    REQUIRE(volume.create(places.shared, "pinned-" + std::to_string(i), {}));
+    REQUIRE(volume.create(places.shared, numbered("pinned-", i), {}));
   }
   const auto appended = volume.create(kRootInode, "appended", {});
   const auto blocks = volume.create(kRootInode, "blocks", {});
@@ -352,10 +353,10 @@ void verify_shared(Volume& volume, Places& places, const std::vector<Worker>& wo
   std::set<std::string> names = names_in(volume, places.shared);
   std::int64_t contended = 0;
   for (int i = 0; i < 4; ++i) {
-    contended += static_cast<std::int64_t>(names.erase("contended-" + std::to_string(i)));
+    contended += static_cast<std::int64_t>(names.erase(numbered("contended-", i)));
   }
   CHECK(contended == places.contended.load());
-  for (std::size_t i = 0; i < kPinned; ++i) names.erase("pinned-" + std::to_string(i));
+  for (std::size_t i = 0; i < kPinned; ++i) names.erase(numbered("pinned-", i));
   std::set<std::string> expected;
   std::uint64_t records = 0;
   for (const Worker& worker : workers) {

@@ -150,7 +150,8 @@ std::string CrashLab::check_state(const SparseImage& image, std::uint64_t cut) {
   const std::vector<const Snapshot*> possible = candidates(image, cut);
   if (possible.empty()) return "no superblock of a promised state is whole";
   MemoryDevice device(image, memory_options(case_.device));
-  if (std::string found = findings(device); !found.empty()) return "before mount: " + found;
+  if (std::string found = findings(device, UINT64_MAX); !found.empty())
+    return "before mount: " + found;
   TestClock clock;
   auto volume = Volume::open(device, case_.config.mount_options(&clock));
   if (!volume) return "open: " + volume.error().message();

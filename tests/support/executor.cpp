@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/items.hpp"
 #include "support/findings.hpp"
 
 namespace cordwood::test {
@@ -23,7 +24,35 @@ std::string Executor::start() {
   if (auto done = Volume::format(device_, config_.format_options(&clock_)); !done) {
     return "format: " + done.error().message();
   }
-  return resume(model_);
+  std::string wrong = resume(model_);
+  if (wrong.empty() && config_.fragment != 0) wrong = fragment();
+  return wrong;
+}
+
+/// Two files grow in turns until the volume is full; then one of them goes.
+std::string Executor::fragment() {
+  for (const char* path : {"/kept", "/gone"}) {
+    Operation create;
+    create.kind = Operation::Kind::kCreate;
+    create.path = path;
+    create.mode = make_mode(FileType::kRegular, 0644);
+    if (std::string wrong = apply(create); !wrong.empty()) return wrong;
+  }
+  Operation write;
+  write.kind = Operation::Kind::kWrite;
+  write.bytes = kGranuleBytes;
+  for (std::uint64_t i = 0; out_of_space_ == 0; ++i) {
+    write.path = i % 2 == 0 ? "/kept" : "/gone";
+    write.offset = i / 2 * kGranuleBytes;
+    write.seed = i + 1;
+    if (std::string wrong = apply(write); !wrong.empty()) return wrong;
+  }
+  out_of_space_ = 0;
+  Operation unlink;
+  unlink.kind = Operation::Kind::kUnlink;
+  unlink.path = "/gone";
+  if (std::string wrong = apply(unlink); !wrong.empty()) return wrong;
+  return apply(Operation{});
 }
 
 std::string Executor::resume(const ModelFs& model) {
@@ -44,7 +73,9 @@ std::string Executor::apply(const Operation& operation) {
 
 std::string Executor::check() {
   if (const Result<void> done = volume_->sync(); !done) return "sync: " + done.error().message();
-  return findings(device_);
+  const auto unnamed = std::count_if(model_.inodes().begin(), model_.inodes().end(),
+                                     [](const auto& entry) { return entry.second->links == 0; });
+  return findings(device_, static_cast<std::uint64_t>(unnamed));
 }
 
 std::string Executor::finish() {
@@ -254,6 +285,8 @@ Result<void> Executor::close_volume() {
     note_if_gone(inode);
   }
   const Result<void> closed = volume_->close();
+  const CounterValues counted = volume_->statistics().counters;
+  for (std::size_t i = 0; i < counted.size(); ++i) counters_[i] += counted[i];
   volume_.reset();
   return closed;
 }

@@ -27,7 +27,7 @@ class Executor {
 
   // Each returns what went wrong, in words; nothing when all is as it should be.
 
-  /// Formats and opens.
+  /// Formats and opens; cuts up the free space if the config says so.
   [[nodiscard]] std::string start();
   /// Opens a device that holds the state of a model.
   [[nodiscard]] std::string resume(const ModelFs& model);
@@ -52,6 +52,8 @@ class Executor {
   void expect_damage() { tolerance_ = Tolerance::kDamage; }
   /// Calls that ended so.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  /// What the volumes that were closed so far have counted.
+  [[nodiscard]] const CounterValues& counters() const { return counters_; }
 
  private:
   struct Name {
@@ -103,6 +105,7 @@ class Executor {
   void close(const Operation& operation);
   void remount(const Operation& operation);
   [[nodiscard]] Result<void> close_volume();
+  [[nodiscard]] std::string fragment();
   void note_if_gone(InodeNumber inode);
 
   BlockDevice& device_;
@@ -118,6 +121,7 @@ class Executor {
   Tolerance tolerance_ = Tolerance::kNone;
   std::uint64_t out_of_space_ = 0;
   std::uint64_t refused_ = 0;
+  CounterValues counters_{};
 };
 
 template <class Compare>

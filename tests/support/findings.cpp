@@ -4,7 +4,7 @@
 
 namespace cordwood::test {
 
-std::string findings(BlockDevice& device) {
+std::string findings(BlockDevice& device, std::uint64_t orphans_max) {
   CheckOptions options;
   options.verify_data = true;
   options.findings_per_kind_max = 3;
@@ -17,6 +17,9 @@ std::string findings(BlockDevice& device) {
     // A power cut may tear one copy of the superblock that closed the volume; the other one serves.
     if (finding.kind == FindingKind::kSuperblockSlotDamaged) continue;
     text += std::string("check: ") + info.name + ": " + finding.sentence + '\n';
+  }
+  if (report->statistics.orphans > orphans_max) {
+    text += "check: " + std::to_string(report->statistics.orphans) + " orphans\n";
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "device/memory_device.hpp"
 #include "support/catch.hpp"
 #include "support/findings.hpp"
+#include "support/numbered.hpp"
 #include "support/test_clock.hpp"
 #include "support/workload_config.hpp"
 #include "volume/volume.hpp"
@@ -34,12 +35,13 @@ class Mounted {
     require_clean();
     open();
   }
-  void sync_and_check() {
+  /// @param orphans_max  inodes that are open without a name.
+  void sync_and_check(std::uint64_t orphans_max = 0) {
     REQUIRE(volume_->sync());
-    require_clean();
+    require_clean(orphans_max);
   }
-  void require_clean() {
-    const std::string found = findings(device_);
+  void require_clean(std::uint64_t orphans_max = 0) {
+    const std::string found = findings(device_, orphans_max);
     INFO(found);
     REQUIRE(found.empty());
   }

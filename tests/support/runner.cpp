@@ -15,6 +15,9 @@ namespace cordwood::test {
 
 namespace {
 
+/// A sequence that is being made smaller and runs longer than this hangs.
+constexpr unsigned kHangSeconds = 15;
+
 std::string checked(Executor& executor) {
   if (std::string found = executor.check(); !found.empty()) return found;
   return compare_volume(executor.model(), executor.volume());
@@ -59,14 +62,17 @@ WorkloadResult run_generated(const WorkloadConfig& config, std::uint64_t seed, s
     return result.operations.back();
   });
   result.out_of_space = executor.out_of_space();
+  result.counters = executor.counters();
   return result;
 }
 
 bool fails(const WorkloadConfig& config, const std::vector<Operation>& operations) {
   if (!can_fork()) return replay(config, operations).has_value();
-  const ChildResult child = run_in_child([&](const std::function<void(std::string_view)>& write) {
-    if (const auto failure = replay(config, operations)) write(failure->what);
-  });
+  const ChildResult child = run_in_child(
+      [&](const std::function<void(std::string_view)>& write) {
+        if (const auto failure = replay(config, operations)) write(failure->what);
+      },
+      kHangSeconds);
   return !child.ended_well || !child.output.empty();
 }
 
@@ -172,10 +178,12 @@ Result<Regression> parse_regression(std::string_view text) {
   return regression;
 }
 
-std::string run_and_report(const WorkloadConfig& config, std::uint64_t seed, std::size_t count) {
+std::string run_and_report(const WorkloadConfig& config, std::uint64_t seed, std::size_t count,
+                           CounterValues& counters) {
   const bool apart = environment_number("CORDWOOD_APART", 0) != 0;
   WorkloadResult result =
       apart ? run_workload_apart(config, seed, count) : run_workload(config, seed, count);
+  for (std::size_t i = 0; i < counters.size(); ++i) counters[i] += result.counters[i];
   if (!result.failure) return {};
   std::string report = "seed " + std::to_string(seed) + ", step " +
                        std::to_string(result.failure->step) + ": " + result.failure->what + '\n';

@@ -8,6 +8,7 @@
 
 #include "support/operation.hpp"
 #include "support/workload_config.hpp"
+#include "trace/counters.hpp"
 
 namespace cordwood::test {
 
@@ -27,6 +28,7 @@ struct WorkloadResult {
   std::optional<Failure> failure;
   std::vector<Operation> operations;
   std::uint64_t out_of_space = 0;
+  CounterValues counters{};
 };
 /// Draws and runs `count` operations likewise.
 [[nodiscard]] WorkloadResult run_workload(const WorkloadConfig& config, std::uint64_t seed,
@@ -56,9 +58,10 @@ struct Regression {
 [[nodiscard]] Result<Regression> parse_regression(std::string_view text);
 
 /// Runs a workload; if it fails, makes it smaller and returns a report with a regression's text.
+/// @param counters  gets what the volumes counted added.
 /// @return nothing when all is well.
 [[nodiscard]] std::string run_and_report(const WorkloadConfig& config, std::uint64_t seed,
-                                         std::size_t count);
+                                         std::size_t count, CounterValues& counters);
 
 /// The number in an environment variable, or a default.
 [[nodiscard]] std::uint64_t environment_number(const char* name, std::uint64_t otherwise);

@@ -19,6 +19,7 @@ void for_fields(Config& config, Act act) {
   act("split", config.split);
   act("hint", config.hint);
   act("no_space", config.no_space);
+  act("fragment", config.fragment);
   act("names", config.names);
   act("file_bytes", config.file_bytes);
   act("total_bytes", config.total_bytes);

@@ -24,6 +24,8 @@ struct WorkloadConfig {
   std::uint32_t hint = 1;   ///< SearchHint
   /// Calls may end with kNoSpace: the device is small, or hash buckets overflow.
   std::uint32_t no_space = 0;
+  /// Before anything else, all free space is cut into single granules, so that nodes lie in pieces.
+  std::uint32_t fragment = 0;
   std::uint32_t names = 200;           ///< how many different names there are
   std::uint64_t file_bytes = 256_KiB;  ///< most writes stay below this offset
   std::uint64_t total_bytes = 16_MiB;  ///< the generator shrinks files when they hold more

@@ -52,7 +52,7 @@ TEST_CASE("inode count: adds up over threads", "[fs][threads]") {
 TEST_CASE("inode table: one object for each number, kept while referred to", "[fs]") {
   Mounted volume;
   std::vector<InodeNumber> files;
-  for (int i = 0; i < 20'000; ++i) files.push_back(volume.file(std::to_string(i)));
+  for (int i = 0; i < 60'000; ++i) files.push_back(volume.file(std::to_string(i)));
   InodeTable table(*volume->engine().tree);
   const InodeRef kept = *table.get(files.front());
   for (const InodeNumber file : files) REQUIRE(table.get(file));

@@ -9,16 +9,17 @@ namespace cordwood::test {
 TEST_CASE("xattr list: encodes what it parses", "[fs]") {
   XattrList list;
   list.entries().push_back({XattrKind::kInline, "user.a", {std::byte{1}, std::byte{2}}});
-  list.entries().push_back({XattrKind::kInode, "user.b", std::vector<std::byte>(8, std::byte{1})});
+  std::vector<std::byte> number(8);
+  store_le(number.data(), kInodeLimit - 1);
+  list.entries().push_back({XattrKind::kInode, "user.b", number});
   list.entries().push_back({XattrKind::kInline, "user.empty", {}});
   const Key key = make_key({9}, ItemType::kXattr, 3);
   const std::vector<std::byte> item = list.encode();
   CHECK(item.size() == list.stored_bytes());
   auto parsed = XattrList::parse(item, key);
-  // The number of an inode is below 2^55.
   CHECK(error_of(parsed) == Errc{});
   REQUIRE(parsed->entries().size() == 3);
-  CHECK(parsed->find("user.b")->value_inode().value == 0x0101010101010101);
+  CHECK(parsed->find("user.b")->value_inode().value == kInodeLimit - 1);
   CHECK(parsed->find("user.a")->value_inode().value == 0);
   CHECK(parsed->find("user.empty")->value.empty());
   CHECK(parsed->find("user.c") == nullptr);

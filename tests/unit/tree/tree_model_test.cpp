@@ -169,5 +169,58 @@ TEST_CASE("tree: hints and policies count what they do", "[tree]") {
   REQUIRE(rig->tree->resident_leaf_fill_permille() > 980);
 }
 
+/// Takes every other block of all that is free, so that no two free blocks are neighbours.
+void fragment_space(TreeRig& rig) {
+  Space& space = *rig.space;
+  std::vector<BlockRun> runs;
+  for (std::uint64_t left = space.available_blocks(); left != 0;) {
+    REQUIRE(space.try_reserve(1, ReserveClass::kEmergency));
+    const auto run = space.allocate(1, 1, AllocationStream::kData);
+    REQUIRE(run);
+    runs.push_back(*run);
+    --left;
+  }
+  for (const BlockRun run : runs) {
+    run.first.value % 2 == 0 ? space.commit(run) : space.cancel(run);
+  }
+}
+
+TEST_CASE("tree: nodes lie on separate blocks when nothing else is left", "[tree]") {
+  TreeRigOptions options;
+  options.device_bytes = 16_MiB;
+  const Sizes sizes =
+      GENERATE(Sizes{16384, 4096}, Sizes{65536, 512}, Sizes{4096, 512}, Sizes{65536, 4096});
+  options.node_bytes = sizes.node;
+  options.block_bytes = sizes.block;
+  CAPTURE(sizes.node, sizes.block);
+  MemoryDevice device(options.device_bytes);
+  auto rig = TreeRig::format(device, options);
+  rig->space->set_emergency_blocks(0);
+  fragment_space(*rig);
+  const std::vector<std::byte> item(100, std::byte{7});
+  Model model;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    auto operation = rig->checkpointer->begin({1, 0, ReserveClass::kNormal});
+    REQUIRE(operation.has_value());
+    const Key key = make_key({1 + i % 7}, ItemType::kDirHash, i * 0x9e3779b97f4a7c15u);
+    REQUIRE(rig->tree->insert(operation->reservation, key, item));
+    model[key] = item;
+  }
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(rig->checkpointer->checkpoint());
+    CHECK(rig->counters.value(Counter::kFragmentedNodes) > 0);
+    rig.reset();
+    rig = TreeRig::open(device, options);
+    require_equal(*rig->tree, model);
+    // Moves every node again, and frees the pieces that it lay on.
+    for (auto& [key, value] : model) {
+      auto operation = rig->checkpointer->begin({1, 0, ReserveClass::kEmergency});
+      REQUIRE(operation.has_value());
+      value.assign(50, static_cast<std::byte>(round));
+      REQUIRE(rig->tree->put(operation->reservation, key, value));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cordwood::test

@@ -183,7 +183,7 @@ TEST_CASE("cases: names whose hashes collide stay apart", "[volume][cases]") {
 
   const InodeNumber file = volume->lookup(directory, "one")->inode;
   for (int i = 0; i < 6; ++i) {
-    const std::string name = "user." + std::to_string(i);
+    const std::string name = numbered("user.", i);
     REQUIRE(volume->set_xattr(file, name, as_bytes(name)));
   }
   REQUIRE(volume->remove_xattr(file, "user.3"));
@@ -203,7 +203,7 @@ TEST_CASE("cases: a bucket of colliding names overflows with a clean error", "[v
   std::size_t made = 0;
   Errc refused{};
   for (int i = 0; i < 5'000; ++i) {
-    const auto one = volume->create(directory, "n" + std::to_string(i), {});
+    const auto one = volume->create(directory, numbered("n", i), {});
     if (one) {
       ++made;
     } else {
@@ -235,12 +235,12 @@ TEST_CASE("cases: names and xattrs of every size split leaves rightly", "[volume
   for (const std::size_t large :
        {largest - 1, largest, largest + 1, std::size_t{0}, std::size_t{65'536}}) {
     for (std::size_t small = 0; small < 30; ++small) {
-      const InodeNumber file = volume.file(std::to_string(large) + "-" + std::to_string(small));
+      const InodeNumber file = volume.file(std::to_string(large) + numbered("-", small));
       const auto value = [&](const std::string& name, std::size_t bytes) {
         REQUIRE(volume->set_xattr(file, name, pattern(++seed, bytes)));
         REQUIRE(*volume->xattr(file, name) == pattern(seed, bytes));
       };
-      for (std::size_t i = 0; i < 6; ++i) value("user.s" + std::to_string(i), small * 7);
+      for (std::size_t i = 0; i < 6; ++i) value(numbered("user.s", i), small * 7);
       value("user.large", std::min<std::size_t>(large, 65'536));
       values.emplace_back(file, "user.large");
     }
@@ -262,11 +262,11 @@ TEST_CASE("cases: many appends in one directory, then all removed", "[volume][ca
   Mounted volume(config);
   constexpr int kCount = 50'000;
   const InodeNumber directory = volume.directory("d");
-  for (int i = 0; i < kCount; ++i) volume.file("f" + std::to_string(i), directory);
+  for (int i = 0; i < kCount; ++i) volume.file(numbered("f", i), directory);
   volume.sync_and_check();
   CHECK(volume->statistics().tree_levels >= 3);
   for (int i = 0; i < kCount; ++i) {
-    REQUIRE(volume->unlink(directory, "f" + std::to_string(i)));
+    REQUIRE(volume->unlink(directory, numbered("f", i)));
   }
   REQUIRE(volume->remove_directory(kRootInode, "d"));
   volume.reopen();

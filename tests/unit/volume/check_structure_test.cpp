@@ -19,7 +19,9 @@ ImageShape two_table_levels() {
 
 std::vector<Spoiled> superblock_cases() {
   return {
-      {"superblock_slot_damaged", {}, [](BuiltImage& image) { flip(*image.device, 64_KiB + 200); }},
+      {"superblock_slot_damaged",
+       {},
+       [](BuiltImage& image) { flip(*image.device, 8_MiB - 4_KiB + 200); }},
       {"superblock_foreign_copy", slot_change(2, [](Superblock& s) { s.uuid[3] ^= 1; })},
       {"superblock_identity", slot_change(2, [](Superblock& s) { s.name_hash_bits = 32; })},
       {"superblock_wrong_slot", slot_change(2, [](Superblock& s) { s.generation = 5; })},

@@ -97,8 +97,9 @@ TEST_CASE("check: a device that is too short or too long", "[check]") {
   CHECK(names_of(check_all(longer), true) == std::set<std::string>{"device_larger"});
   MemoryDevice shorter(7_MiB);
   REQUIRE(shorter.write(0, Bytes(all).first(7_MiB)));
-  CHECK(names_of(check_all(shorter), true) ==
-        std::set<std::string>{"device_truncated", "superblock_slot_damaged"});
+  CHECK(names_of(check_all(shorter), true) == std::set<std::string>{"device_truncated",
+                                                                    "superblock_slot_damaged",
+                                                                    "superblock_slot_torn"});
 }
 
 TEST_CASE("check: a volume in use has torn and old slots", "[check]") {

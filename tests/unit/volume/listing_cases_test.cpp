@@ -15,7 +15,7 @@ constexpr int kFiles = 20'000;
 
 InodeNumber fill(Mounted& volume, int files) {
   const InodeNumber directory = volume.directory("big");
-  for (int i = 0; i < files; ++i) volume.file("file" + std::to_string(i), directory);
+  for (int i = 0; i < files; ++i) volume.file(numbered("file", i), directory);
   return directory;
 }
 

@@ -7,6 +7,7 @@ namespace cordwood::test {
 /// The inodes of a small content that has every kind of item at least once.
 struct SampleContent {
   InodeNumber docs, sub, inline_file, data_file, sparse_file, symlink, fifo, linked, holder, orphan;
+  BlockRun preallocated;
 
   explicit SampleContent(ImageBuilder& builder) {
     docs = builder.add_directory(kRootInode, "docs");
@@ -18,7 +19,7 @@ struct SampleContent {
     builder.add_data(data_file, 65536, 8);
     builder.add_xattr(data_file, "user.colour", "green");
     sparse_file = builder.add_file(sub, "sparse");
-    builder.add_preallocated(sparse_file, 0, 8);
+    preallocated = builder.add_preallocated(sparse_file, 0, 8);
     symlink = builder.add_symlink(sub, "link", "../large.bin");
     fifo = builder.add_file(kRootInode, "pipe", FileType::kFifo);
     linked = builder.add_file(kRootInode, "one");
