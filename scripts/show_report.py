@@ -25,8 +25,11 @@ def count(number):
     return "{:,}".format(number)
 
 
-def megabytes(number):
-    return "%.1f MB" % (number / 1e6)
+def size(number):
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= factor:
+            return "%.1f %s" % (number / factor, unit)
+    return "%d B" % number
 
 
 def show_transfer(report):
@@ -34,11 +37,12 @@ def show_transfer(report):
     row("entries", count(report["entries"]), ", ".join(
         "%s %s" % (count(report[kind]), kind.replace("_", " "))
         for kind in ("files", "directories", "symlinks", "specials", "hard_links", "xattrs") if report[kind]))
-    row("content", megabytes(report["bytes"]))
-    row("time", "%.2f s" % seconds, "until durable")
+    row("content", size(report["bytes"]))
+    imported = report["counters"]["inserts"] > 0
+    row("time", "%.2f s" % seconds, "until all of it was durable" if imported else "")
     if seconds > 0:
         row("entries per second", count(round(report["entries"] / seconds)))
-        row("content per second", megabytes(report["data_bytes"] / seconds))
+        row("content per second", size(report["data_bytes"] / seconds))
     if report["failed"]:
         row("failed", count(report["failed"]))
     show_engine(report, report["counters"])
@@ -54,20 +58,20 @@ def show_engine(report, counters):
     row("splits", count(counters["splits"]), "%s more opened an empty right neighbour for an append" %
         count(counters["append_splits"]))
     row("pushes", count(counters["pushes"]), "%s moved to a sibling instead of a split" %
-        megabytes(counters["pushed_bytes"]))
+        size(counters["pushed_bytes"]))
     searches = counters["hint_hits"] + counters["descents"]
     row("hint hits", count(counters["hint_hits"]), "%.1f %% of %s searches needed no descent" % (
         100 * counters["hint_hits"] / max(searches, 1), count(searches)))
     row("checkpoints", count(counters["checkpoints"]), "%s nodes written" % count(counters["nodes_written"]))
     total = sum(counters[key] for _, key in BYTES_BY_KIND)
-    row("bytes written", megabytes(total))
+    row("bytes written", size(total))
     for name, key in BYTES_BY_KIND:
-        row("  " + name, megabytes(counters[key]), "%.1f %%" % (100 * counters[key] / max(total, 1)))
+        row("  " + name, size(counters[key]), "%.1f %%" % (100 * counters[key] / max(total, 1)))
 
 
 def show_reads(counters):
     row("nodes read", count(counters["node_loads"]))
-    row("bytes read", megabytes(counters["bytes_read"]))
+    row("bytes read", size(counters["bytes_read"]))
 
 
 def show_check(report):
@@ -79,7 +83,7 @@ def show_check(report):
     row("items", count(seen["items"]))
     row("inodes", count(seen["inodes"]), "%s names" % count(seen["names"]))
     row("extents", count(seen["extents"]))
-    row("data verified", megabytes(seen["data_bytes_verified"]))
+    row("data verified", size(seen["data_bytes_verified"]))
     for finding in report["findings"]:
         print("  %s: %s" % (finding["severity"], finding["sentence"]))
 
