@@ -17,7 +17,7 @@ namespace cordwood {
 /// @param directory  what a relative name starts from; AT_FDCWD for the working directory.
 /// @param flags      O_RDONLY, O_DIRECTORY ... on top.
 [[nodiscard]] Outcome<UniqueFd> open_no_follow(int directory, const char* name, int flags,
-                                                     mode_t mode = 0);
+                                               mode_t mode = 0);
 
 /// Opens for reading without touching the access time where that is allowed.
 [[nodiscard]] Outcome<UniqueFd> open_to_read(int directory, const char* name, int flags = 0);

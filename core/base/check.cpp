@@ -6,7 +6,7 @@
 namespace cordwood {
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "cordwood: CHECK failed: %s at %s:%d\n", condition, file, line);
+  std::fprintf(stderr, "cordwood: check failed: %s at %s:%d\n", condition, file, line);
   std::abort();
 }
 

@@ -9,15 +9,15 @@ namespace cordwood {
 
 /// States what must hold if our own code is right; on in release builds. Never for input from a
 /// device or a user: those get a Result.
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      ::cordwood::check_failed(#condition, __FILE__, __LINE__);                       \
+#define CW_CHECK(condition)                                     \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::cordwood::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
-/// Like CHECK, but only in debug builds: for conditions on the hottest paths.
+/// Like CW_CHECK, but only in debug builds: for conditions on the hottest paths.
 #ifdef NDEBUG
-#define DCHECK(condition) ((void)sizeof(!(condition)))
+#define CW_DCHECK(condition) ((void)sizeof(!(condition)))
 #else
-#define DCHECK(condition) CHECK(condition)
+#define CW_DCHECK(condition) CW_CHECK(condition)
 #endif

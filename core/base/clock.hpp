@@ -29,7 +29,8 @@ class Clock {
 /// Moves only when told or, by `step_ns`, at each reading; for tests and deterministic replays.
 class ManualClock final : public Clock {
  public:
-  explicit ManualClock(Timestamp start = {}, std::uint32_t step_ns = 1) : now_(start), step_ns_(step_ns) {}
+  explicit ManualClock(Timestamp start = {}, std::uint32_t step_ns = 1)
+      : now_(start), step_ns_(step_ns) {}
   Timestamp now() override;
   std::uint64_t monotonic_ns() override { return 0; }
 

@@ -42,7 +42,7 @@ class Random {
 
   /// Uniform in 0 .. bound - 1; `bound` is not 0.
   constexpr std::uint64_t below(std::uint64_t bound) {
-    CHECK(bound != 0);
+    CW_CHECK(bound != 0);
     // Values under 2^64 mod bound would make the small results more frequent.
     const std::uint64_t unfair = (0 - bound) % bound;
     std::uint64_t value = next();
@@ -52,7 +52,7 @@ class Random {
 
   /// Uniform in first .. last, both included.
   constexpr std::uint64_t between(std::uint64_t first, std::uint64_t last) {
-    CHECK(first <= last);
+    CW_CHECK(first <= last);
     return last - first == UINT64_MAX ? next() : first + below(last - first + 1);
   }
 

@@ -34,10 +34,10 @@ enum class Errc : std::uint16_t {
   kOverflow = 75,
   kNotSupported = 95,
   kStale = 116,
-  kCorrupt = 1001,       ///< bytes on the medium are not what was written there
-  kNotCordwood = 1002,   ///< no Cordwood volume, or a foreign one
-  kVersion = 1003,       ///< a volume of a format that this library does not know
-  kFailed = 1004,        ///< an earlier write failed: the volume takes no changes until reopened
+  kCorrupt = 1001,      ///< bytes on the medium are not what was written there
+  kNotCordwood = 1002,  ///< no Cordwood volume, or a foreign one
+  kVersion = 1003,      ///< a volume of a format that this library does not know
+  kFailed = 1004,       ///< an earlier write failed: the volume takes no changes until reopened
 };
 
 /// What `Error::where` counts.
@@ -80,9 +80,10 @@ using Result = boost::system::result<T, Error>;
 }  // namespace cordwood
 
 /// Evaluates to the value of a Result, or returns its error from the enclosing function.
-#define TRY(expression)                                                          \
-  __extension__({                                                                \
-    auto&& try_result_ = (expression);                                           \
-    if (!try_result_) [[unlikely]] return try_result_.error();                   \
-    *std::move(try_result_);                                                     \
+#define TRY(expression)                \
+  __extension__({                      \
+    auto&& try_result_ = (expression); \
+    if (!try_result_) [[unlikely]]     \
+      return try_result_.error();      \
+    *std::move(try_result_);           \
   })

@@ -163,7 +163,7 @@ Result<void> Checkpointer::write_out(Superblock next) {
   TRY(write_superblock(next));
 
   // Durable. What the checkpoint before it held is free, and what was reserved too much.
-  CHECK(reserved >= writer.blocks_used());
+  CW_CHECK(reserved >= writer.blocks_used());
   space_.unreserve(reserved - writer.blocks_used());
   space_.release_frozen();
   cache_.end_frozen();

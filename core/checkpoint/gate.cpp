@@ -23,7 +23,7 @@ void Gate::leave() {
 }
 
 void Gate::close() {
-  CHECK(!closed_.load(std::memory_order_relaxed));
+  CW_CHECK(!closed_.load(std::memory_order_relaxed));
   closed_.store(true, std::memory_order_seq_cst);
   for (const Shard& shard : shards_) {
     while (shard.inside.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();

@@ -40,7 +40,7 @@ std::vector<CacheModel::OpenWrite> CacheModel::open_writes() const {
 }
 
 SparseImage CacheModel::after_power_cut(std::span<const WriteFate> fates) const {
-  CHECK(fates.size() == open_count_);
+  CW_CHECK(fates.size() == open_count_);
   SparseImage image = base_;
   std::size_t next = 0;
   // In the order of issue, so that of two writes to one place the younger survivor wins.
@@ -57,7 +57,7 @@ SparseImage CacheModel::all_applied() const {
 
 template <class Deque, class Act>
 void CacheModel::for_batch(Deque& pending, std::uint64_t batch, Act act) {
-  CHECK(batch != DeviceEvent::kNeverCompletes);
+  CW_CHECK(batch != DeviceEvent::kNeverCompletes);
   // From the youngest back to the batch before, as batches count up.
   for (auto at = pending.rbegin(); at != pending.rend(); ++at) {
     if (at->event.batch == batch) act(*at);
@@ -97,7 +97,7 @@ void CacheModel::flush(std::uint64_t called_at) {
 void CacheModel::make_durable(Pending& pending) {
   if (pending.durable) return;
   pending.durable = true;
-  CHECK(open_count_ > 0);
+  CW_CHECK(open_count_ > 0);
   --open_count_;
 }
 

@@ -26,7 +26,7 @@ class Chooser {
         only_newest_(only_newest && !open_.empty()) {}
 
   std::vector<CrashChoice> run() {
-    CHECK(policy_.all_subsets_up_to <= 20);
+    CW_CHECK(policy_.all_subsets_up_to <= 20);
     if (open_.size() <= policy_.all_subsets_up_to) {
       add_all_subsets();
     } else {

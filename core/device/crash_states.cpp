@@ -22,7 +22,7 @@ bool CrashStates::next() {
 }
 
 const CrashChoice& CrashStates::choice() const {
-  CHECK(at_ < choices_.size());
+  CW_CHECK(at_ < choices_.size());
   return choices_[at_];
 }
 

@@ -9,8 +9,8 @@ void FaultPlan::add(const FaultRule& rule) {
   using Action = FaultRule::Action;
   const bool of_reads = rule.action == Action::kFlipBit || rule.action == Action::kStale;
   const bool of_writes = rule.action == Action::kMisdirect || rule.action == Action::kLose;
-  CHECK(!of_reads || rule.on == On::kRead);
-  CHECK(!of_writes || rule.on == On::kWrite);
+  CW_CHECK(!of_reads || rule.on == On::kRead);
+  CW_CHECK(!of_writes || rule.on == On::kWrite);
   rules_.push_back({rule, 0});
 }
 

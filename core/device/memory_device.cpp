@@ -32,8 +32,8 @@ MemoryDevice::MemoryDevice(std::uint64_t bytes, MemoryDeviceOptions options)
 
 MemoryDevice::MemoryDevice(const SparseImage& image, MemoryDeviceOptions options)
     : options_(options), bytes_(image.bytes()), image_(image) {
-  CHECK(options.sector_bytes != 0 && (options.sector_bytes & (options.sector_bytes - 1)) == 0);
-  CHECK(image.bytes() % options.sector_bytes == 0);
+  CW_CHECK(options.sector_bytes != 0 && (options.sector_bytes & (options.sector_bytes - 1)) == 0);
+  CW_CHECK(image.bytes() % options.sector_bytes == 0);
 }
 
 DeviceGeometry MemoryDevice::geometry() const {
@@ -87,7 +87,7 @@ SparseImage MemoryDevice::snapshot() const {
 
 void MemoryDevice::restore(const SparseImage& image) {
   const std::unique_lock shape(shape_);
-  CHECK(image.bytes() == bytes_);
+  CW_CHECK(image.bytes() == bytes_);
   image_ = image;
 }
 

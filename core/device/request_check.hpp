@@ -8,7 +8,7 @@
 namespace cordwood {
 
 /// Says whether a device may run a range: inside the device, in whole sectors.
-/// @errors kInvalid with Place::kByte. A value and not a CHECK, because an offset may come from a
+/// @errors kInvalid with Place::kByte. A value and not a CW_CHECK, because an offset may come from a
 ///         damaged volume.
 [[nodiscard]] Result<void> check_range(const DeviceGeometry& geometry, std::uint64_t offset,
                                        std::uint64_t bytes);

@@ -19,8 +19,8 @@ Error power_error(std::uint64_t offset) {
 }
 
 DeviceGeometry geometry_of(const SparseImage& image, const SimDeviceOptions& options) {
-  CHECK(options.sector_bytes != 0 && (options.sector_bytes & (options.sector_bytes - 1)) == 0);
-  CHECK(image.bytes() % options.sector_bytes == 0);
+  CW_CHECK(options.sector_bytes != 0 && (options.sector_bytes & (options.sector_bytes - 1)) == 0);
+  CW_CHECK(image.bytes() % options.sector_bytes == 0);
   return {image.bytes(), options.sector_bytes, options.volatile_cache, options.fua,
           options.discard};
 }
@@ -126,14 +126,14 @@ std::uint64_t SimDevice::moment() const {
 }
 
 Recording SimDevice::recording() const {
-  CHECK(options_.record);
+  CW_CHECK(options_.record);
   const std::lock_guard lock(mutex_);
   return recording_;
 }
 
 void SimDevice::restart_recording() {
   const std::lock_guard lock(mutex_);
-  CHECK(!power_is_cut_);
+  CW_CHECK(!power_is_cut_);
   start_over(contents_);
 }
 
@@ -206,7 +206,7 @@ SparseImage SimDevice::after_power_cut(std::span<const WriteFate> fates) const {
 }
 
 void SimDevice::restore_power(const SparseImage& medium) {
-  CHECK(medium.bytes() == geometry_.bytes);
+  CW_CHECK(medium.bytes() == geometry_.bytes);
   const std::lock_guard lock(mutex_);
   start_over(medium);
   power_is_cut_ = false;

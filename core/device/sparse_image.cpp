@@ -50,7 +50,7 @@ std::uint64_t SparseImage::bytes_allocated() const {
 }
 
 void SparseImage::read(std::uint64_t offset, Bytes into) const {
-  CHECK(into.size() <= bytes_ && offset <= bytes_ - into.size());
+  CW_CHECK(into.size() <= bytes_ && offset <= bytes_ - into.size());
   for_each_piece(offset, into.size(),
                  [&](std::uint64_t index, std::size_t in_page, std::size_t done, std::size_t n) {
                    const Page* page = find_page(index);
@@ -63,7 +63,7 @@ void SparseImage::read(std::uint64_t offset, Bytes into) const {
 }
 
 void SparseImage::write(std::uint64_t offset, ConstBytes from) {
-  CHECK(from.size() <= bytes_ && offset <= bytes_ - from.size());
+  CW_CHECK(from.size() <= bytes_ && offset <= bytes_ - from.size());
   for_each_piece(offset, from.size(),
                  [&](std::uint64_t index, std::size_t in_page, std::size_t done, std::size_t n) {
                    Page& page = page_to_write(index);
@@ -72,7 +72,7 @@ void SparseImage::write(std::uint64_t offset, ConstBytes from) {
 }
 
 void SparseImage::fill(std::uint64_t offset, std::uint64_t bytes, std::byte value) {
-  CHECK(bytes <= bytes_ && offset <= bytes_ - bytes);
+  CW_CHECK(bytes <= bytes_ && offset <= bytes_ - bytes);
   const auto set = [&](std::uint64_t from, std::uint64_t count) {
     for_each_piece(from, count,
                    [&](std::uint64_t index, std::size_t in_page, std::size_t, std::size_t n) {
@@ -90,7 +90,7 @@ void SparseImage::fill(std::uint64_t offset, std::uint64_t bytes, std::byte valu
 }
 
 void SparseImage::flip_bit(std::uint64_t offset, unsigned bit) {
-  CHECK(offset < bytes_ && bit < 8);
+  CW_CHECK(offset < bytes_ && bit < 8);
   Page& page = page_to_write(offset / kPageBytes);
   page.bytes[offset % kPageBytes] ^= static_cast<std::byte>(1u << bit);
 }
@@ -112,7 +112,7 @@ bool SparseImage::writes_in_place(std::uint64_t offset, std::uint64_t bytes) con
 }
 
 std::optional<std::uint64_t> SparseImage::first_difference(const SparseImage& other) const {
-  CHECK(bytes_ == other.bytes_);
+  CW_CHECK(bytes_ == other.bytes_);
   if (root_ == other.root_) return std::nullopt;
   static const Page kZeroPage;
   const auto compare_chapter = [&](std::uint64_t chapter) -> std::optional<std::uint64_t> {

@@ -7,7 +7,9 @@ namespace cordwood {
 
 namespace {
 
-Error bad_item(Key key, const char* what) { return corrupt(Place::kInode, key.inode().value, what); }
+Error bad_item(Key key, const char* what) {
+  return corrupt(Place::kInode, key.inode().value, what);
+}
 
 }  // namespace
 
@@ -26,8 +28,7 @@ Result<InodeItem> parse_inode(ConstBytes data, Key key) {
 }
 
 Result<DirIndexItem> DirIndexItem::parse(ConstBytes data, Key key) {
-  if (data.size() <= kDirIndexHeaderBytes ||
-      data.size() > kDirIndexHeaderBytes + kMaxNameBytes) {
+  if (data.size() <= kDirIndexHeaderBytes || data.size() > kDirIndexHeaderBytes + kMaxNameBytes) {
     return bad_item(key, "directory entry has a wrong length");
   }
   DirIndexItem item;

@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include "base/bytes.hpp"
+#include "base/checksum.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
-#include "base/checksum.hpp"
 #include "format/key.hpp"
 #include "format/layout.hpp"
 #include "format/node.hpp"
@@ -114,9 +114,9 @@ struct NameHasher {
 
 /// How an extent item holds its part of the file. Values are frozen.
 enum class ExtentKind : std::uint8_t {
-  kInline = 1,       ///< the bytes follow the header; only at file offset 0, and then the only one
-  kData = 2,         ///< blocks; one checksum per 4 KiB follows
-  kPreallocated = 3, ///< blocks that read as zeros; no checksums
+  kInline = 1,        ///< the bytes follow the header; only at file offset 0, and then the only one
+  kData = 2,          ///< blocks; one checksum per 4 KiB follows
+  kPreallocated = 3,  ///< blocks that read as zeros; no checksums
 };
 
 /// First bytes of the item (inode, kExtent, file offset), offset a multiple of 4096.
@@ -126,9 +126,10 @@ enum class ExtentKind : std::uint8_t {
 struct ExtentHeader {
   std::uint8_t kind = 0;
   std::uint8_t reserved[3] = {};
-  std::uint32_t length = 0;     ///< inline: bytes; else blocks
-  std::uint64_t block = 0;      ///< first block; 0 for inline
-  std::uint64_t generation = 0; ///< when it was allocated: a stale block of the same place; 0 for inline
+  std::uint32_t length = 0;  ///< inline: bytes; else blocks
+  std::uint64_t block = 0;   ///< first block; 0 for inline
+  std::uint64_t generation =
+      0;  ///< when it was allocated: a stale block of the same place; 0 for inline
 };
 static_assert(sizeof(ExtentHeader) == 24);
 static_assert(offsetof(ExtentHeader, block) == 8);
@@ -152,7 +153,7 @@ struct ExtentItem {
   BlockRun run;              ///< not for inline
   Generation generation;
   ConstBytes inline_bytes;
-  ConstBytes checksums;      ///< 8 bytes each, little-endian
+  ConstBytes checksums;  ///< 8 bytes each, little-endian
 
   /// @errors corrupt when the shape is wrong or the blocks lie outside the volume.
   static Result<ExtentItem> parse(ConstBytes data, Key key, const Layout& layout);

@@ -53,9 +53,9 @@ Result<Layout> Layout::compute(std::uint64_t device_bytes, std::uint32_t block_b
     return invalid(device_bytes, "too large: a volume has at most 2^46 blocks");
   }
   layout.group_count = divide_up(layout.device_blocks, kGroupBlocks);
-  const std::uint64_t log_bytes = std::clamp(
-      round_up<std::uint64_t>(bytes / 64, kPageBytes), std::uint64_t{kMinLogBytes},
-      std::uint64_t{kMaxLogBytes});
+  const std::uint64_t log_bytes =
+      std::clamp(round_up<std::uint64_t>(bytes / 64, kPageBytes), std::uint64_t{kMinLogBytes},
+                 std::uint64_t{kMaxLogBytes});
   layout.log = {{kHeadBytes / block_bytes}, log_bytes / block_bytes};
   layout.group_page_count = cordwood::group_page_count(layout.group_count);
   layout.group_pages_byte = kHeadBytes + log_bytes;

@@ -37,7 +37,7 @@ struct Layout {
   std::uint32_t node_bytes = 0;
   std::uint64_t device_blocks = 0;  ///< whole blocks of the device that the volume uses
   std::uint64_t group_count = 0;
-  BlockRun log;                     ///< the log ring
+  BlockRun log;  ///< the log ring
   /// Pages of the group table, level 0 (descriptors) first; each exists in two slots side by side.
   std::uint64_t group_page_count = 0;
   std::uint64_t group_pages_byte = 0;  ///< byte offset of slot 0 of page 0

@@ -15,13 +15,13 @@ namespace cordwood {
 /// is packed: records in key order from the end of the node down, free space zero.
 struct NodeHeader {
   std::uint32_t magic = 0;
-  std::uint8_t level = 0;      ///< 0 for a leaf
+  std::uint8_t level = 0;  ///< 0 for a leaf
   std::uint8_t reserved0[3] = {};
-  std::uint64_t volume_id = 0;   ///< first half of the uuid: a node of another volume
-  std::uint64_t node_id = 0;     ///< a misdirected or swapped node
-  std::uint64_t generation = 0;  ///< checkpoint that wrote it: a stale node
-  std::uint32_t count = 0;       ///< slots of a leaf, children of an inner node
-  std::uint32_t heap_top = 0;    ///< leaf: offset of the lowest record; node_bytes when empty
+  std::uint64_t volume_id = 0;     ///< first half of the uuid: a node of another volume
+  std::uint64_t node_id = 0;       ///< a misdirected or swapped node
+  std::uint64_t generation = 0;    ///< checkpoint that wrote it: a stale node
+  std::uint32_t count = 0;         ///< slots of a leaf, children of an inner node
+  std::uint32_t heap_top = 0;      ///< leaf: offset of the lowest record; node_bytes when empty
   std::uint32_t heap_garbage = 0;  ///< leaf: bytes of the heap that no slot refers to; 0 on disk
   std::uint8_t reserved1[20] = {};
 };

@@ -39,23 +39,25 @@ struct Superblock {
   TableEntry table_root;
   std::uint32_t table_levels = 0;
   std::uint32_t reserved0 = 0;
-  std::uint64_t next_node_id = 0;    ///< above every id ever used
-  std::uint64_t free_node_ids = 0;   ///< ids below it whose table entry is empty (0 is not counted)
+  std::uint64_t next_node_id = 0;   ///< above every id ever used
+  std::uint64_t free_node_ids = 0;  ///< ids below it whose table entry is empty (0 is not counted)
   GroupPageRef group_root;
   std::uint64_t free_blocks = 0;
   std::uint64_t log_first_block = 0;
   std::uint64_t log_blocks = 0;
-  std::uint64_t log_sequence = 0;    ///< the first log record that this checkpoint does not include
+  std::uint64_t log_sequence = 0;  ///< the first log record that this checkpoint does not include
   std::uint64_t next_inode = 0;
   std::uint64_t inode_count = 0;
   std::int64_t created_seconds = 0;
   std::int64_t written_seconds = 0;
-  std::array<char, 64> label{};      ///< UTF-8, zero padded
+  std::array<char, 64> label{};  ///< UTF-8, zero padded
   std::array<std::uint8_t, 3808> reserved1{};
-  std::uint64_t checksum = 0;        ///< of all bytes before it, seeded with the slot's place
+  std::uint64_t checksum = 0;  ///< of all bytes before it, seeded with the slot's place
 
   [[nodiscard]] std::uint64_t volume_seed() const;
-  [[nodiscard]] std::uint64_t volume_id() const { return load_le<std::uint64_t>(reinterpret_cast<const std::byte*>(uuid.data())); }
+  [[nodiscard]] std::uint64_t volume_id() const {
+    return load_le<std::uint64_t>(reinterpret_cast<const std::byte*>(uuid.data()));
+  }
 
   /// Checks one slot's 4 KiB.
   /// @param place  byte offset on the device where they were read.

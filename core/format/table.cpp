@@ -71,9 +71,9 @@ Result<FragmentList> FragmentList::parse(ConstBytes block, BlockNumber place,
 
 void store_fragment_lists(std::span<const BlockRun> runs, std::span<const BlockNumber> lists,
                           std::uint32_t block_bytes, Bytes into) {
-  CHECK(!runs.empty());
-  CHECK(lists.size() == fragment_list_blocks(runs.size(), block_bytes));
-  CHECK(into.size() == lists.size() * block_bytes);
+  CW_CHECK(!runs.empty());
+  CW_CHECK(lists.size() == fragment_list_blocks(runs.size(), block_bytes));
+  CW_CHECK(into.size() == lists.size() * block_bytes);
   std::memset(into.data(), 0, into.size());
   const std::size_t each = runs_per_fragment_list(block_bytes);
   for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -85,7 +85,7 @@ void store_fragment_lists(std::span<const BlockRun> runs, std::span<const BlockN
     std::memcpy(to, &header, sizeof header);
     to += sizeof header;
     for (const BlockRun& run : part) {
-      CHECK(run.count > 0 && run.count <= kRunBlocksMax);
+      CW_CHECK(run.count > 0 && run.count <= kRunBlocksMax);
       store_le(to, run.first.value | (run.count << kRunCountShift));
       to += 8;
     }

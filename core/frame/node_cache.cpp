@@ -279,7 +279,7 @@ std::uint64_t NodeCache::resident_nodes() const {
 // ---- the checkpoint ----
 
 void NodeCache::freeze() {
-  CHECK(dirty_[1 - current_].load(std::memory_order_relaxed) == nullptr);
+  CW_CHECK(dirty_[1 - current_].load(std::memory_order_relaxed) == nullptr);
   current_ = 1 - current_;
   generation_.fetch_add(1, std::memory_order_release);
 }

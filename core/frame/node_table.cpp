@@ -184,7 +184,7 @@ std::uint64_t NodeTable::path_blocks() const {
 
 void NodeTable::reserve_path(NodeId id, Reservation& reservation, std::uint64_t generation) {
   LeafPage* page = resident_page(page_of(id.value));
-  CHECK(page != nullptr);
+  CW_CHECK(page != nullptr);
   if (page->reserved_generation.load(std::memory_order_relaxed) == generation ||
       page->reserved_generation.exchange(generation, std::memory_order_relaxed) == generation) {
     return;
@@ -199,7 +199,7 @@ std::uint64_t NodeTable::node_count() const { return node_count_.load(std::memor
 
 void NodeTable::freeze() {
   current_ = 1 - current_;
-  CHECK(freed_[current_].empty());
+  CW_CHECK(freed_[current_].empty());
   frozen_next_id_ = id_limit();
   written_free_ids_ += frozen_next_id_ - written_next_id_;
 }

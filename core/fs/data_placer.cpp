@@ -39,7 +39,7 @@ Result<DetachedExtents> DataPlacer::place(std::span<const ConstBytes> parts, std
                                           ReserveClass reserve_class, BlockNumber goal) {
   std::uint64_t bytes = 0;
   for (const ConstBytes part : parts) bytes += part.size();
-  DCHECK(bytes % context_.layout.block_bytes == 0);
+  CW_DCHECK(bytes % context_.layout.block_bytes == 0);
   DetachedExtents target =
       TRY(allocate(bytes / context_.layout.block_bytes, offset, reserve_class, goal));
   TRY(write(target, parts));
@@ -101,7 +101,7 @@ Result<BlockRun> DataPlacer::allocate_run(std::uint64_t want, Reservation& reser
   }
   BlockRun run = TRY(found);
   const bool held = reserved.take(run.count);
-  CHECK(held);
+  CW_CHECK(held);
   const std::uint64_t surplus = run.count == want ? 0 : run.count % per_granule;
   if (surplus == 0) return run;
   run.count -= surplus;

@@ -154,7 +154,7 @@ Result<void> InodeTable::prepare(Reservation& reservation, Inode& inode) {
 
 Result<void> InodeTable::store(Reservation& reservation, Inode& inode, const InodeItem& item) {
   if (inode.is_directory()) {
-    DCHECK(inode.changed);
+    CW_DCHECK(inode.changed);
   } else {
     const bool found = TRY(tree_.update(
         reservation, inode_key(inode.number),

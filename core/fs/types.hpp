@@ -35,7 +35,7 @@ struct NewInode {
   std::uint32_t permissions = 0644;    ///< lower 12 bits of the mode
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::uint32_t rdev = 0;              ///< devices only, Linux encoding
+  std::uint32_t rdev = 0;  ///< devices only, Linux encoding
 };
 
 /// What set_attributes changes; unset fields stay.

@@ -62,8 +62,8 @@ void Inner::store_key(std::uint32_t index, Key key) {
 
 void Inner::insert(std::uint32_t index, Key key, NodeId child) {
   const std::uint32_t total = count();
-  CHECK(total < capacity());
-  CHECK(index <= total);
+  CW_CHECK(total < capacity());
+  CW_CHECK(index <= total);
   move_words(key_at(index + 1), key_at(index), key_at(total) - key_at(index));
   move_words(child_at(index + 1), child_at(index), child_at(total) - child_at(index));
   store_key(index, key);
@@ -73,14 +73,14 @@ void Inner::insert(std::uint32_t index, Key key, NodeId child) {
 
 void Inner::erase(std::uint32_t index) {
   const std::uint32_t total = count();
-  CHECK(index < total);
+  CW_CHECK(index < total);
   move_words(key_at(index), key_at(index + 1), key_at(total) - key_at(index + 1));
   move_words(child_at(index), child_at(index + 1), child_at(total) - child_at(index + 1));
   set_count(total - 1);
 }
 
 void Inner::set_key(std::uint32_t index, Key key) {
-  CHECK(index < count());
+  CW_CHECK(index < count());
   store_key(index, key);
 }
 
@@ -95,9 +95,9 @@ void Inner::copy_children(Inner& target, std::uint32_t target_index, std::uint32
 void Inner::move_to_front_of(Inner& target, std::uint32_t first) {
   const std::uint32_t total = count();
   const std::uint32_t there = target.count();
-  CHECK(first <= total);
+  CW_CHECK(first <= total);
   const std::uint32_t number = total - first;
-  CHECK(there + number <= target.capacity());
+  CW_CHECK(there + number <= target.capacity());
   target.move_words(key_at(number), key_at(0), key_at(there) - key_at(0));
   target.move_words(target.child_at(number), target.child_at(0), 8 * there);
   copy_children(target, 0, first, number);
@@ -108,8 +108,8 @@ void Inner::move_to_front_of(Inner& target, std::uint32_t first) {
 void Inner::move_to_back_of(Inner& target, std::uint32_t last) {
   const std::uint32_t total = count();
   const std::uint32_t there = target.count();
-  CHECK(last <= total);
-  CHECK(there + last <= target.capacity());
+  CW_CHECK(last <= total);
+  CW_CHECK(there + last <= target.capacity());
   copy_children(target, there, 0, last);
   target.set_count(there + last);
   move_words(key_at(0), key_at(last), key_at(total) - key_at(last));

@@ -61,9 +61,9 @@ Bytes Leaf::mutable_item(std::uint32_t slot) {
 Bytes Leaf::insert_space(std::uint32_t slot, Key key, std::uint32_t item_bytes) {
   const std::uint32_t total = count();
   const std::uint32_t top = heap_top();
-  DCHECK(slot <= total);
-  CHECK(item_bytes <= node_bytes_);
-  CHECK(slots_end(total) + item_footprint(item_bytes) <= top);
+  CW_DCHECK(slot <= total);
+  CW_CHECK(item_bytes <= node_bytes_);
+  CW_CHECK(slots_end(total) + item_footprint(item_bytes) <= top);
   const std::uint32_t bytes = kRecordHeaderBytes + item_bytes;
   const std::uint32_t at = top - bytes;
   std::memmove(slot_at(slot + 1), slot_at(slot), kSlotBytes * std::size_t{total - slot});
@@ -83,7 +83,7 @@ void Leaf::insert(std::uint32_t slot, Key key, ConstBytes item) {
 
 void Leaf::erase(std::uint32_t slot) {
   const std::uint32_t total = count();
-  DCHECK(slot < total);
+  CW_DCHECK(slot < total);
   const std::uint32_t at = offset(slot);
   const std::uint32_t bytes = record_bytes(at);
   std::memmove(slot_at(slot), slot_at(slot + 1), kSlotBytes * std::size_t{total - slot - 1});
@@ -105,14 +105,14 @@ void Leaf::replace(std::uint32_t slot, ConstBytes item) {
   std::uint32_t at = old_at;
   if (old_at == heap_top()) {
     // The lowest record grows and shrinks at its low end, without garbage.
-    CHECK(slots_end(count()) + bytes <= old_at + old_bytes);
+    CW_CHECK(slots_end(count()) + bytes <= old_at + old_bytes);
     at = old_at + old_bytes - bytes;
     std::memmove(data_ + at, data_ + old_at, kKeyBytes);
     set_heap_top(at);
   } else if (bytes <= old_bytes) {
     set_heap_garbage(heap_garbage() + (old_bytes - bytes));
   } else {
-    CHECK(slots_end(count()) + bytes <= heap_top());
+    CW_CHECK(slots_end(count()) + bytes <= heap_top());
     at = heap_top() - bytes;
     std::memcpy(data_ + at, data_ + old_at, kKeyBytes);
     set_heap_top(at);

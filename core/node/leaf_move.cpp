@@ -84,8 +84,8 @@ void Leaf::open_slots(std::uint32_t slot, std::uint32_t number) {
 void Leaf::erase_range(std::uint32_t first, std::uint32_t last) {
   if (first == last) return;
   const std::uint32_t total = count();
-  CHECK(first < last);
-  CHECK(last <= total);
+  CW_CHECK(first < last);
+  CW_CHECK(last <= total);
   std::uint32_t garbage = heap_garbage() + footprint(first, last) - kSlotBytes * (last - first);
   std::memmove(slot_at(first), slot_at(last), kSlotBytes * std::size_t{total - last});
   const std::uint32_t left = total - (last - first);
@@ -100,20 +100,20 @@ void Leaf::erase_range(std::uint32_t first, std::uint32_t last) {
 
 void Leaf::copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const {
   const std::uint32_t there = target.count();
-  CHECK(first <= last);
-  CHECK(last <= count());
-  CHECK(footprint(first, last) <= target.contiguous_free_bytes());
+  CW_CHECK(first <= last);
+  CW_CHECK(last <= count());
+  CW_CHECK(footprint(first, last) <= target.contiguous_free_bytes());
   target.open_slots(there, last - first);
   target.place(*this, first, last, there);
 }
 
 void Leaf::move(Leaf& target, std::uint32_t first, std::uint32_t last, std::uint32_t target_slot,
                 std::byte* scratch) {
-  CHECK(first <= last);
-  CHECK(last <= count());
+  CW_CHECK(first <= last);
+  CW_CHECK(last <= count());
   const std::uint32_t bytes = footprint(first, last);
   if (target.contiguous_free_bytes() < bytes) target.compact(scratch);
-  CHECK(bytes <= target.contiguous_free_bytes());
+  CW_CHECK(bytes <= target.contiguous_free_bytes());
   target.open_slots(target_slot, last - first);
   target.place(*this, first, last, target_slot);
   erase_range(first, last);
@@ -129,7 +129,7 @@ void Leaf::move_to_back_of(Leaf& target, std::uint32_t last, std::byte* scratch)
 
 std::uint32_t Leaf::middle_slot() const {
   const std::uint32_t total = count();
-  CHECK(total >= 2);
+  CW_CHECK(total >= 2);
   const std::uint32_t used = used_bytes();
   // Cutting at `slot` leaves `left` bytes on the left. The first cut with at least half of the
   // bytes there is the best, or the one before it is.

@@ -116,8 +116,8 @@ Result<void> Leaf::verify(Key low, Key high, bool packed) const {
 }
 
 Result<void> Leaf::verify(Key low, Key high, bool packed, std::uint32_t item_bytes_max) const {
-  CHECK(node_bytes_ > kNodeHeaderBytes);
-  CHECK(node_bytes_ <= kMaxNodeBytes);
+  CW_CHECK(node_bytes_ > kNodeHeaderBytes);
+  CW_CHECK(node_bytes_ <= kMaxNodeBytes);
   Fault fault = fault_of_header();
   if (fault == nullptr) fault = fault_of_records(low, high, item_bytes_max);
   if (fault == nullptr) fault = packed ? fault_of_packing() : fault_of_heap();

@@ -26,21 +26,21 @@ Group::Group(const GroupWindow& window, const BitmapWords& busy)
 std::uint32_t Group::pending_blocks() const { return pending_[0].count() + pending_[1].count(); }
 
 void Group::place(BitRun run) {
-  DCHECK(all_clear(busy_, run));
+  CW_DCHECK(all_clear(busy_, run));
   set_bits(busy_, run);
   in_flight_.set(run);
   free_blocks_ -= run.count;
 }
 
 void Group::commit(BitRun run, Parity parity, bool late) {
-  CHECK(in_flight(run));
+  CW_CHECK(in_flight(run));
   in_flight_.clear(run);
   if (late) late_.set(run);
   dirty_[index(parity)] = true;
 }
 
 void Group::cancel(BitRun run) {
-  CHECK(in_flight(run));
+  CW_CHECK(in_flight(run));
   in_flight_.clear(run);
   clear_bits(busy_, run);
   free_blocks_ += run.count;

@@ -59,7 +59,7 @@ GroupTable::GroupTable(const Layout& layout, std::uint64_t volume_seed)
     if (pages == 1) break;
     pages = static_cast<std::size_t>(divide_up<std::uint64_t>(pages, kRefsPerPage));
   }
-  CHECK(page == layout.group_page_count);
+  CW_CHECK(page == layout.group_page_count);
   refs_.resize(page);
   descriptors_.reserve(static_cast<std::size_t>(layout.group_count));
   for (std::uint64_t group = 0; group < layout.group_count; ++group) {

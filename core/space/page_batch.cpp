@@ -5,7 +5,7 @@
 namespace cordwood {
 
 Result<void> PageBatch::read(std::span<const std::uint64_t> places) {
-  CHECK(places.size() <= kPagesMax && waiting_.empty());
+  CW_CHECK(places.size() <= kPagesMax && waiting_.empty());
   buffers_.resize(places.size());
   std::vector<IoRequest> requests;
   requests.reserve(places.size());

@@ -37,7 +37,7 @@ class Reservation {
   /// the emergency reserve.
   void take_surely(std::uint64_t blocks) {
     if (take(blocks)) return;
-    CHECK(space_ != nullptr && space_->try_reserve(blocks - blocks_, ReserveClass::kEmergency));
+    CW_CHECK(space_ != nullptr && space_->try_reserve(blocks - blocks_, ReserveClass::kEmergency));
     blocks_ = 0;
   }
   /// The opposite: the caller hands a promise back.

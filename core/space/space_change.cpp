@@ -14,7 +14,7 @@ namespace cordwood {
 
 Result<BlockRun> Space::allocate(std::uint64_t want, std::uint64_t at_least,
                                  AllocationStream stream, BlockNumber goal) {
-  CHECK(at_least != 0 && at_least <= want);
+  CW_CHECK(at_least != 0 && at_least <= want);
   State& state = *state_;
   const auto full = static_cast<std::uint32_t>(std::min(want, kGroupBlocks));
   std::atomic<std::uint64_t>& stream_place = state.stream_places[static_cast<std::size_t>(stream)];
@@ -49,7 +49,7 @@ Result<BlockRun> Space::allocate(std::uint64_t want, std::uint64_t at_least,
 void Space::State::commit(BlockRun run, bool to_frozen) {
   for_each_piece(run, [&](const Piece& piece) {
     Group* const group = groups.loaded(piece.group);
-    CHECK(group != nullptr);
+    CW_CHECK(group != nullptr);
     const std::lock_guard lock(group->mutex());
     if (to_frozen) {
       group->commit(piece.bits, frozen_parity(), false);
@@ -60,20 +60,20 @@ void Space::State::commit(BlockRun run, bool to_frozen) {
 }
 
 void Space::commit(BlockRun run) {
-  CHECK(state_->plausible(run));
+  CW_CHECK(state_->plausible(run));
   state_->commit(run, false);
 }
 
 void Space::commit_frozen(BlockRun run) {
-  CHECK(state_->plausible(run));
-  CHECK(state_->frozen == State::Frozen::kUnwritten);
+  CW_CHECK(state_->plausible(run));
+  CW_CHECK(state_->frozen == State::Frozen::kUnwritten);
   state_->commit(run, true);
 }
 
 void Space::State::give_back(BlockRun run) {
   for_each_piece(run, [&](const Piece& piece) {
     Group* const group = groups.loaded(piece.group);
-    CHECK(group != nullptr);
+    CW_CHECK(group != nullptr);
     const std::lock_guard lock(group->mutex());
     group->cancel(piece.bits);
     groups.raise_longest_free_run_bound(piece.group,
@@ -87,14 +87,14 @@ void Space::State::give_back(BlockRun run) {
 }
 
 void Space::cancel(BlockRun run) {
-  CHECK(state_->plausible(run));
+  CW_CHECK(state_->plausible(run));
   state_->give_back(run);
   state_->add_free(run.count);
   state_->add_available(run.count);
 }
 
 void Space::put_back(BlockRun run) {
-  CHECK(state_->plausible(run));
+  CW_CHECK(state_->plausible(run));
   state_->give_back(run);
   state_->add_free(run.count);
 }
@@ -150,7 +150,7 @@ Result<void> Space::State::drop(BlockRun run, bool from_frozen) {
 Result<void> Space::free(BlockRun run) { return state_->drop(run, false); }
 
 Result<void> Space::free_frozen(BlockRun run) {
-  CHECK(state_->frozen == State::Frozen::kUnwritten);
+  CW_CHECK(state_->frozen == State::Frozen::kUnwritten);
   return state_->drop(run, true);
 }
 

@@ -36,14 +36,14 @@ void append_merged(std::vector<BlockRun>& runs, BlockRun run) {
 }  // namespace
 
 void Space::freeze() {
-  CHECK(state_->frozen == State::Frozen::kNone);
+  CW_CHECK(state_->frozen == State::Frozen::kNone);
   state_->current_parity = other(state_->current());
   state_->frozen = State::Frozen::kUnwritten;
 }
 
 Result<GroupPageRef> Space::write_out(Generation generation) {
   State& state = *state_;
-  CHECK(state.frozen == State::Frozen::kUnwritten);
+  CW_CHECK(state.frozen == State::Frozen::kUnwritten);
   GroupTable& table = state.groups.table();
   PageBatch batch(state.device, &state.counters);
   std::vector<GroupTable::Change> changes;
@@ -78,7 +78,7 @@ std::uint64_t Space::frozen_free_blocks() const { return state_->groups.table().
 
 std::vector<BlockRun> Space::frozen_pending_runs(std::size_t runs_max) const {
   const State& state = *state_;
-  CHECK(state.frozen == State::Frozen::kWritten);
+  CW_CHECK(state.frozen == State::Frozen::kWritten);
   std::vector<BlockRun> runs;
   for (std::uint64_t index = 0; index < state.groups.count(); ++index) {
     Group* const group = state.groups.loaded(index);
@@ -97,7 +97,7 @@ std::vector<BlockRun> Space::frozen_pending_runs(std::size_t runs_max) const {
 
 void Space::release_frozen() {
   State& state = *state_;
-  CHECK(state.frozen == State::Frozen::kWritten);
+  CW_CHECK(state.frozen == State::Frozen::kWritten);
   state.frozen = State::Frozen::kNone;
   std::uint64_t released = 0;
   for (std::uint64_t index = 0; index < state.groups.count(); ++index) {

@@ -11,30 +11,30 @@ namespace cordwood {
 
 /// What the engine counts. Names for people and JSON are in counter_name().
 enum class Counter : std::uint8_t {
-  kOperations,         ///< changing operations through the gate
-  kDescents,           ///< tree searches from the root
-  kDescentRestarts,    ///< ... that met a concurrent change and began again
-  kHintHits,           ///< searches answered by a remembered leaf
-  kHintMisses,         ///< hints that no longer served
+  kOperations,       ///< changing operations through the gate
+  kDescents,         ///< tree searches from the root
+  kDescentRestarts,  ///< ... that met a concurrent change and began again
+  kHintHits,         ///< searches answered by a remembered leaf
+  kHintMisses,       ///< hints that no longer served
   kInserts,
   kUpdates,
   kErases,
-  kCompactions,        ///< leaf heaps rewritten to join their free space
-  kSplits,             ///< leaf splits, by bytes
-  kAppendSplits,       ///< empty right neighbours opened for an append
+  kCompactions,   ///< leaf heaps rewritten to join their free space
+  kSplits,        ///< leaf splits, by bytes
+  kAppendSplits,  ///< empty right neighbours opened for an append
   kInnerSplits,
-  kPushes,             ///< runs of items moved to a sibling instead of a split
+  kPushes,  ///< runs of items moved to a sibling instead of a split
   kPushedBytes,
-  kMerges,             ///< leaves joined with a neighbour
+  kMerges,  ///< leaves joined with a neighbour
   kInnerMerges,
-  kRepacks,            ///< thin neighbours joined before a checkpoint
-  kNodeLoads,          ///< nodes read from the device
+  kRepacks,    ///< thin neighbours joined before a checkpoint
+  kNodeLoads,  ///< nodes read from the device
   kNodeEvictions,
-  kFrozenCopies,       ///< nodes copied because a checkpoint had not written them yet
+  kFrozenCopies,  ///< nodes copied because a checkpoint had not written them yet
   kCheckpoints,
   kNodesWritten,
-  kFragmentedNodes,    ///< ... on blocks that are not contiguous
-  kDeviceReads,        ///< requests
+  kFragmentedNodes,  ///< ... on blocks that are not contiguous
+  kDeviceReads,      ///< requests
   kDeviceWrites,
   kDeviceFlushes,
   kBytesRead,
@@ -43,7 +43,7 @@ enum class Counter : std::uint8_t {
   kSpaceBytesWritten,  ///< bitmaps and group pages
   kSuperblockBytesWritten,
   kDataBytesWritten,
-  kGateClosedNs,       ///< time for which a freeze kept changes out
+  kGateClosedNs,  ///< time for which a freeze kept changes out
   kCount,
 };
 

@@ -222,7 +222,7 @@ Result<void> BTree::put(Reservation& reservation, Key key, ConstBytes data, Hint
 
 Result<void> BTree::store(Reservation& reservation, Key key, ConstBytes data, Hint* hint,
                           Existing existing) {
-  CHECK(data.size() <= max_item_bytes());
+  CW_CHECK(data.size() <= max_item_bytes());
   while (true) {
     Frame* frame = TRY(find_leaf(key, Latch::kExclusive, hint));
     const SlotPosition at = cache_.leaf(*frame).find(key);
@@ -247,7 +247,7 @@ Result<void> BTree::insert_run(Reservation& reservation, std::span<const NewItem
         frame->latch.unlock();
         return make_error(Errc::kExists, "");
       }
-      CHECK(items[done].data.size() <= max_item_bytes());
+      CW_CHECK(items[done].data.size() <= max_item_bytes());
       if (!store_in_leaf(reservation, *frame, items[done].key, items[done].data, at)) break;
       ++done;
       ++at.slot;

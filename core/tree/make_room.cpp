@@ -53,7 +53,7 @@ Result<void> TreeSurgeon::split_leaf(const Insertion& insertion) {
   Frame& frame = leaf_frame();
   Leaf leaf = cache_.leaf(frame);
   const std::uint32_t count = insertion.count;
-  CHECK(count >= 2);
+  CW_CHECK(count >= 2);
   // Inside a run of insertions the cut goes where the run is, so that it goes on as appends; unless
   // one side would get next to nothing.
   const bool in_run = !insertion.replaces && frame.next_insert_slot == insertion.slot &&

@@ -46,7 +46,7 @@ void TreeSurgeon::release_path() {
 std::uint32_t TreeSurgeon::index_in_parent(std::uint32_t level) {
   const Inner parent = inner_at(level + 1);
   const std::uint32_t index = parent.index_of(path_[level]->node());
-  CHECK(index < parent.count());
+  CW_CHECK(index < parent.count());
   return index;
 }
 
@@ -78,7 +78,7 @@ Result<void> TreeSurgeon::ensure_parent_room(std::uint32_t level) {
 
 Result<void> TreeSurgeon::add_root() {
   const auto level = static_cast<std::uint8_t>(path_length_);
-  CHECK(level <= kMaxLevel);
+  CW_CHECK(level <= kMaxLevel);
   const NodeId old_root = path_[path_length_ - 1]->node();
   Frame* root = TRY(cache_.create(level, kMinKey, kMaxKey, reservation_));
   cache_.inner(*root).insert(0, kMinKey, old_root);
@@ -134,7 +134,7 @@ void TreeSurgeon::erase_from_parent(std::uint32_t level, NodeId child) {
   Inner inner = cache_.inner(parent);
   const std::uint32_t index = inner.index_of(child);
   // The first child is never the right one of two neighbours, so key(0) stays the low fence.
-  CHECK(index > 0 && index < inner.count());
+  CW_CHECK(index > 0 && index < inner.count());
   inner.erase(index);
   parent.latch.unlock();
 }

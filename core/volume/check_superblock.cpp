@@ -31,9 +31,9 @@ void check_bad_slot(CheckState& state, std::uint32_t index, const SuperblockSlot
   }
   const bool same_turn = index % 2 == chosen.generation % 2;
   const bool closed = chosen.mount_state == static_cast<std::uint32_t>(MountState::kClean);
-  state.find(same_turn && closed ? FindingKind::kSuperblockSlotDamaged
-                                 : FindingKind::kSuperblockSlotTorn,
-             slot.byte, 0, "superblock slot: ", slot.error.message());
+  state.find(
+      same_turn && closed ? FindingKind::kSuperblockSlotDamaged : FindingKind::kSuperblockSlotTorn,
+      slot.byte, 0, "superblock slot: ", slot.error.message());
 }
 
 void check_good_slot(CheckState& state, std::uint32_t index, const SuperblockSlot& slot) {

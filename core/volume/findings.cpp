@@ -163,7 +163,7 @@ static_assert(infos_in_order());
 
 const FindingInfo& finding_info(FindingKind kind) {
   const auto index = static_cast<std::size_t>(kind);
-  CHECK(index < kInfos.size());
+  CW_CHECK(index < kInfos.size());
   return kInfos[index];
 }
 

@@ -101,7 +101,7 @@ Result<void> ImageReader::read_content(const ContentPlace& place, std::uint64_t 
   std::uint64_t done = 0;
   for (const BlockRun& run : place.runs) {
     const std::uint64_t bytes = run.count * layout_.block_bytes;
-    CHECK(done + bytes <= into.size());
+    CW_CHECK(done + bytes <= into.size());
     const auto read = read_bytes(layout_.byte_of(run.first), into.subspan(done, bytes));
     if (!read) return read;
     done += bytes;

@@ -48,12 +48,12 @@ bool meets(const NodeRequest& request, Key low, Key high) {
 }  // namespace
 
 Leaf ImageNode::leaf() const {
-  CHECK(is_leaf());
+  CW_CHECK(is_leaf());
   return Leaf(const_cast<std::byte*>(bytes.data()), static_cast<std::uint32_t>(bytes.size()));
 }
 
 Inner ImageNode::inner() const {
-  CHECK(!is_leaf());
+  CW_CHECK(!is_leaf());
   return Inner(const_cast<std::byte*>(bytes.data()), static_cast<std::uint32_t>(bytes.size()));
 }
 

@@ -28,19 +28,19 @@ struct FormatOptions {
   std::uint32_t root_gid = 0;
   /// Bits of a name's hash that keys use; below 64 only to provoke collisions in tests.
   std::uint32_t name_hash_bits = 64;
-  Clock* clock = nullptr;                          ///< null: system_clock()
+  Clock* clock = nullptr;  ///< null: system_clock()
 };
 
 /// How to open a volume.
 struct MountOptions {
-  bool read_only = false;                    ///< writes nothing, not even the mount state
-  TreePolicy policy;                         ///< the switches
-  std::size_t cache_bytes = 256_MiB;         ///< budget for cached nodes
-  std::size_t dirty_bytes_max = 0;           ///< a checkpoint begins above it; 0: half of cache_bytes
-  std::uint32_t inline_max = 2048;           ///< files up to this size live in the leaf; 0: none do
-  Clock* clock = nullptr;                    ///< null: system_clock(); outlives the volume
-  PageMemory* memory = nullptr;              ///< for cached nodes; null: heap_page_memory()
-  TraceSink* trace = nullptr;                ///< null: no tracing; outlives the volume
+  bool read_only = false;             ///< writes nothing, not even the mount state
+  TreePolicy policy;                  ///< the switches
+  std::size_t cache_bytes = 256_MiB;  ///< budget for cached nodes
+  std::size_t dirty_bytes_max = 0;    ///< a checkpoint begins above it; 0: half of cache_bytes
+  std::uint32_t inline_max = 2048;    ///< files up to this size live in the leaf; 0: none do
+  Clock* clock = nullptr;             ///< null: system_clock(); outlives the volume
+  PageMemory* memory = nullptr;       ///< for cached nodes; null: heap_page_memory()
+  TraceSink* trace = nullptr;         ///< null: no tracing; outlives the volume
 };
 
 /// Parses "split=adaptive,search_hint=off" into a policy, on top of what it holds.

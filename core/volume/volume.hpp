@@ -25,8 +25,8 @@ namespace cordwood {
 struct VolumeUsage {
   std::uint64_t block_bytes = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t free_blocks = 0;       ///< free on the medium, reserve included
-  std::uint64_t available_blocks = 0;  ///< what a write can still get
+  std::uint64_t free_blocks = 0;          ///< free on the medium, reserve included
+  std::uint64_t available_blocks = 0;     ///< what a write can still get
   std::uint64_t pending_free_blocks = 0;  ///< free after the next checkpoint
   std::uint64_t inodes = 0;
 };
@@ -34,13 +34,13 @@ struct VolumeUsage {
 /// What a volume is and has done since it was opened.
 struct VolumeStatistics {
   CounterValues counters{};
-  std::uint64_t nodes = 0;          ///< in the tree
+  std::uint64_t nodes = 0;               ///< in the tree
   std::uint64_t leaf_fill_permille = 0;  ///< of the resident leaves
   std::uint64_t dirty_bytes = 0;
   std::uint64_t cached_nodes = 0;
   std::uint64_t table_levels = 0;
   std::uint64_t tree_levels = 0;
-  Generation generation;            ///< the one that is being changed
+  Generation generation;  ///< the one that is being changed
 };
 
 /// An open inode: it stays usable after its last name is gone, until the handle is closed.
@@ -81,7 +81,8 @@ class Volume {
   /// Opens the volume on a device, which must outlive it. Returns to the last checkpoint, finishes
   /// interrupted deletions.
   /// @errors kNotCordwood, kVersion, kCorrupt, I/O; kReadOnly features force read_only.
-  static Result<std::unique_ptr<Volume>> open(BlockDevice& device, const MountOptions& options = {});
+  static Result<std::unique_ptr<Volume>> open(BlockDevice& device,
+                                              const MountOptions& options = {});
 
   /// Closes without an answer; call close() first to learn about errors.
   ~Volume();
@@ -101,10 +102,11 @@ class Volume {
   /// @errors kExists, kNameTooLong, kInvalid ("/", NUL, "." and ".."), kNoEntry ("" or a removed
   ///         parent), kNotDirectory, kNoSpace.
   Result<Attributes> create(InodeNumber parent, std::string_view name, const NewInode& what);
-  Result<Attributes> make_directory(InodeNumber parent, std::string_view name, const NewInode& what);
+  Result<Attributes> make_directory(InodeNumber parent, std::string_view name,
+                                    const NewInode& what);
   /// @param target  1 to 4095 bytes, no NUL.
-  Result<Attributes> make_symlink(InodeNumber parent, std::string_view name, std::string_view target,
-                                  const NewInode& what);
+  Result<Attributes> make_symlink(InodeNumber parent, std::string_view name,
+                                  std::string_view target, const NewInode& what);
   Result<std::string> read_symlink(InodeNumber inode);
   Result<Attributes> link(InodeNumber inode, InodeNumber parent, std::string_view name);
   Result<void> unlink(InodeNumber parent, std::string_view name);

@@ -134,7 +134,7 @@ bool UringQueue::submit_some() {
 
 void UringQueue::submit(std::uint32_t slot) {
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
-  CHECK(entry != nullptr);  // there are as many slots as entries
+  CW_CHECK(entry != nullptr);  // there are as many slots as entries
   const Piece& piece = pieces_[slot];
   const IoRequest& request = requests_[piece.request];
   const bool bounced = piece.bounce != kNoBounce;
@@ -157,8 +157,8 @@ void UringQueue::wait(unsigned at_least) {
   const int submitted = io_uring_submit_and_wait(&ring_, at_least);
   // Nothing may return while the kernel still writes to the caller's memory, so a failure that does
   // not pass must not happen; the kernel documents none for correct use.
-  CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY ||
-        submitted == -ENOMEM);
+  CW_CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY ||
+           submitted == -ENOMEM);
   io_uring_cqe* done[kDepth];
   const unsigned count = io_uring_peek_batch_cqe(&ring_, done, kDepth);
   struct Completion {

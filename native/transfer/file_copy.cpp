@@ -59,7 +59,7 @@ FileCopier::FileCopier(Volume& volume, std::function<void(std::uint64_t)> on_pie
     : volume_(volume),
       on_piece_(std::move(on_piece)),
       buffer_(static_cast<std::byte*>(std::aligned_alloc(4096, kPieceBytes)), &std::free) {
-  CHECK(buffer_ != nullptr);
+  CW_CHECK(buffer_ != nullptr);
 }
 
 Outcome<void> FileCopier::write_piece(InodeNumber target, std::uint64_t offset, std::size_t bytes) {

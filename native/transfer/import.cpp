@@ -104,8 +104,7 @@ Outcome<void> Importer::descend(const std::string& name) {
   return enter(std::move(directory), found, inode);
 }
 
-Outcome<void> Importer::enter(UniqueFd directory, const struct stat& found,
-                              InodeNumber inode) {
+Outcome<void> Importer::enter(UniqueFd directory, const struct stat& found, InodeNumber inode) {
   TRY(host_.enter(std::move(directory)));
   levels_.push_back({inode, found, {}, 0, path_.size()});
   ++report_.counts.directories;

@@ -18,7 +18,7 @@ bool can_fork() { return false; }
 
 ChildResult run_in_child(const std::function<void(const std::function<void(std::string_view)>&)>&,
                          unsigned) {
-  CHECK(false);
+  CW_CHECK(false);
   return {};
 }
 
@@ -42,10 +42,10 @@ ChildResult run_in_child(
     const std::function<void(const std::function<void(std::string_view)>&)>& work,
     unsigned seconds_max) {
   int ends[2];
-  CHECK(::pipe(ends) == 0);
+  CW_CHECK(::pipe(ends) == 0);
   std::fflush(nullptr);
   const pid_t child = ::fork();
-  CHECK(child >= 0);
+  CW_CHECK(child >= 0);
   if (child == 0) {
     // Catch2's signal handlers would report the parent's test as failed.
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM}) {

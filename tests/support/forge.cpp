@@ -21,7 +21,7 @@ Superblock newest(const SparseImage& image) {
     const auto superblock = Superblock::parse(page, place);
     if (superblock && superblock->generation >= best.generation) best = *superblock;
   }
-  CHECK(best.root_node != 0);
+  CW_CHECK(best.root_node != 0);
   return best;
 }
 
@@ -37,7 +37,7 @@ class Forger {
       : image_(image),
         superblock_(newest(image)),
         layout_(*Layout::compute(image.bytes(), superblock_.block_bytes, superblock_.node_bytes)) {
-    CHECK(superblock_.table_levels == 1);
+    CW_CHECK(superblock_.table_levels == 1);
   }
 
   [[nodiscard]] const Superblock& superblock() const { return superblock_; }

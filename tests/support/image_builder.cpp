@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 ImageBuilder::ImageBuilder(const ImageShape& shape) : shape_(shape) {
   const auto layout = Layout::compute(shape.device_bytes, shape.block_bytes, shape.node_bytes);
-  CHECK(layout.has_value());
+  CW_CHECK(layout.has_value());
   layout_ = *layout;
   superblock_.block_bytes = shape.block_bytes;
   superblock_.node_bytes = shape.node_bytes;
@@ -52,7 +52,7 @@ ImageBuilder::ImageBuilder(const ImageShape& shape) : shape_(shape) {
 
 BlockRun ImageBuilder::allocate(std::uint64_t blocks) {
   const BlockRun run{{next_block_}, blocks};
-  CHECK(layout_.allocatable(run));
+  CW_CHECK(layout_.allocatable(run));
   next_block_ += blocks;
   for (std::uint64_t i = 0; i < blocks; ++i) used.insert(run.first.value + i);
   return run;
@@ -153,7 +153,7 @@ BlockRun ImageBuilder::add_extent(InodeNumber inode, std::uint64_t offset, std::
     std::vector<std::byte> data(blocks * layout_.block_bytes);
     Random(inode.value ^ offset).fill(data);
     const std::uint64_t first = layout_.byte_of(run.first);
-    CHECK(device_->write(first, data).has_value());
+    CW_CHECK(device_->write(first, data).has_value());
     for (std::size_t at = 0; at < data.size(); at += kGranuleBytes) {
       const std::size_t bytes = std::min<std::size_t>(kGranuleBytes, data.size() - at);
       const std::uint64_t seed = granule_seed(volume_seed(), first + at, {header.generation});
@@ -188,7 +188,7 @@ InodeNumber ImageBuilder::add_large_xattr(InodeNumber inode, std::string_view na
 
 InodeItem ImageBuilder::inode(InodeNumber number) const {
   const auto found = items.find(make_key(number, ItemType::kInode));
-  CHECK(found != items.end());
+  CW_CHECK(found != items.end());
   InodeItem item;
   std::memcpy(&item, found->second.data(), sizeof item);
   return item;

@@ -100,7 +100,7 @@ TableEntry ImageBuilder::place(BuiltImage& image, ConstBytes bytes, Structure st
                                bool fragment, BuiltImage::Node* node) {
   const std::uint64_t blocks = bytes.size() / layout_.block_bytes;
   const auto write = [this](BlockNumber block, ConstBytes part) {
-    CHECK(device_->write(layout_.byte_of(block), part).has_value());
+    CW_CHECK(device_->write(layout_.byte_of(block), part).has_value());
   };
   TableEntry entry;
   if (!fragment) {
@@ -194,7 +194,7 @@ void ImageBuilder::write_groups(BuiltImage&) {
     const ConstBytes bytes = std::as_bytes(std::span(bitmap));
     descriptor.bitmap_checksum =
         checksum(bytes, checksum_seed(volume_seed(), Structure::kBitmap, byte));
-    CHECK(device_->write(byte, bytes).has_value());
+    CW_CHECK(device_->write(byte, bytes).has_value());
     if (edit_descriptor) edit_descriptor(group, descriptor);
     superblock_.free_blocks += free;
   }
@@ -206,7 +206,7 @@ void ImageBuilder::write_groups(BuiltImage&) {
       const ConstBytes bytes = records.subspan(at, kPageBytes);
       refs.push_back(
           {checksum(bytes, checksum_seed(volume_seed(), Structure::kGroupPage, byte)), 1, 0});
-      CHECK(device_->write(byte, bytes).has_value());
+      CW_CHECK(device_->write(byte, bytes).has_value());
     }
     return refs;
   };
@@ -227,7 +227,7 @@ void ImageBuilder::write_superblocks(BuiltImage&) {
     std::vector<std::byte> page(kPageBytes);
     const std::uint64_t byte = superblock_byte(slot, shape_.device_bytes);
     copy.store(page, byte);
-    CHECK(device_->write(byte, page).has_value());
+    CW_CHECK(device_->write(byte, page).has_value());
   }
 }
 

@@ -70,7 +70,7 @@ const ModelInode* ModelFs::find(InodeNumber inode) const {
 
 ModelInode& ModelFs::own(InodeNumber inode) {
   const auto found = inodes_.find(inode.value);
-  CHECK(found != inodes_.end());
+  CW_CHECK(found != inodes_.end());
   if (found->second.use_count() > 1) found->second = std::make_shared<ModelInode>(*found->second);
   return *found->second;
 }
@@ -87,7 +87,7 @@ ModelInode& ModelFs::insert(InodeNumber number, FileType type, const NewInode& w
   inode->rdev = device ? what.rdev : 0;
   inode->access = inode->modify = inode->change = inode->birth = now;
   const auto [place, fresh] = inodes_.emplace(number.value, std::move(inode));
-  CHECK(fresh);
+  CW_CHECK(fresh);
   return *place->second;
 }
 
@@ -178,7 +178,7 @@ void ModelFs::add_entry(InodeNumber parent, std::string_view name, InodeNumber i
                         Timestamp now) {
   ModelInode& directory = own(parent);
   const bool fresh = directory.entries.emplace(std::string(name), inode).second;
-  CHECK(fresh);
+  CW_CHECK(fresh);
   directory.name_bytes += name.size();
   directory.modify = directory.change = now;
 }
@@ -186,7 +186,7 @@ void ModelFs::add_entry(InodeNumber parent, std::string_view name, InodeNumber i
 void ModelFs::remove_entry(InodeNumber parent, std::string_view name, Timestamp now) {
   ModelInode& directory = own(parent);
   const auto entry = directory.entries.find(name);
-  CHECK(entry != directory.entries.end());
+  CW_CHECK(entry != directory.entries.end());
   directory.entries.erase(entry);
   directory.name_bytes -= name.size();
   directory.modify = directory.change = now;
@@ -369,7 +369,7 @@ void ModelFs::open(InodeNumber inode) { ++own(inode).handles; }
 
 void ModelFs::close(InodeNumber inode) {
   ModelInode& target = own(inode);
-  CHECK(target.handles > 0);
+  CW_CHECK(target.handles > 0);
   --target.handles;
   forget_if_dead(inode);
 }

@@ -41,7 +41,7 @@ class TreeRig {
     sb.mount_state = 1;
     sb.group_root = *Space::format(device, layout, sb.volume_seed());
     auto rig = std::make_unique<TreeRig>(device, layout, sb, options, true);
-    CHECK(rig->checkpointer->checkpoint());
+    CW_CHECK(rig->checkpointer->checkpoint());
     return rig;
   }
 
@@ -53,11 +53,11 @@ class TreeRig {
     for (std::uint32_t slot = 0; slot < kSuperblockSlots; ++slot) {
       const std::uint64_t place = superblock_byte(slot, options.device_bytes);
       std::vector<std::byte> page(kPageBytes);
-      CHECK(device.read(place, page));
+      CW_CHECK(device.read(place, page));
       const auto sb = Superblock::parse(page, place);
       if (sb && sb->generation > newest.generation) newest = *sb;
     }
-    CHECK(newest.generation != 0);
+    CW_CHECK(newest.generation != 0);
     return std::make_unique<TreeRig>(device, layout, newest, options, false);
   }
 
@@ -74,16 +74,16 @@ class TreeRig {
     TreeRoot root{{sb.root_node}, static_cast<std::uint8_t>(sb.root_level)};
     if (fresh) {
       const std::uint64_t blocks = 2 * cache->blocks_per_dirty_node();
-      CHECK(space->try_reserve(blocks, ReserveClass::kNormal));
+      CW_CHECK(space->try_reserve(blocks, ReserveClass::kNormal));
       Reservation reservation(*space, blocks);
       Frame* frame = *cache->create(0, kMinKey, kMaxKey, reservation);
       frame->latch.unlock();
       root.node = frame->node();
     }
     tree = std::make_unique<BTree>(*cache, options.policy, counters, Tracer(), root);
-    checkpointer = std::make_unique<Checkpointer>(
-        Checkpointer::Parts{*placement, *table, *cache, *tree}, sb, clock, Tracer(),
-        options.dirty_bytes_max);
+    checkpointer =
+        std::make_unique<Checkpointer>(Checkpointer::Parts{*placement, *table, *cache, *tree}, sb,
+                                       clock, Tracer(), options.dirty_bytes_max);
   }
 
   Layout layout;

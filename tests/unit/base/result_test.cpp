@@ -88,12 +88,13 @@ TEST_CASE("result: classes are errno numbers and all have names", "[base]") {
   const std::string unknown = errc_name(static_cast<Errc>(9999));
   CHECK(unknown == "unknown error");
   for (const Errc code :
-       {Errc::kNotPermitted, Errc::kNoEntry, Errc::kIo, Errc::kNoMemory, Errc::kAccess, Errc::kBusy,
-        Errc::kExists, Errc::kCrossDevice, Errc::kNotDirectory, Errc::kIsDirectory, Errc::kInvalid,
-        Errc::kFileTooBig, Errc::kNoSpace, Errc::kReadOnly, Errc::kTooManyLinks, Errc::kRange,
-        Errc::kNameTooLong, Errc::kNotEmpty, Errc::kSymlinkLoop, Errc::kNoData, Errc::kOverflow,
-        Errc::kNotSupported, Errc::kStale, Errc::kCorrupt, Errc::kNotCordwood, Errc::kVersion,
-        Errc::kFailed}) {
+       {Errc::kNotPermitted, Errc::kNoEntry,      Errc::kIo,           Errc::kNoMemory,
+        Errc::kAccess,       Errc::kBusy,         Errc::kExists,       Errc::kCrossDevice,
+        Errc::kNotDirectory, Errc::kIsDirectory,  Errc::kInvalid,      Errc::kFileTooBig,
+        Errc::kNoSpace,      Errc::kReadOnly,     Errc::kTooManyLinks, Errc::kRange,
+        Errc::kNameTooLong,  Errc::kNotEmpty,     Errc::kSymlinkLoop,  Errc::kNoData,
+        Errc::kOverflow,     Errc::kNotSupported, Errc::kStale,        Errc::kCorrupt,
+        Errc::kNotCordwood,  Errc::kVersion,      Errc::kFailed}) {
     CHECK(errc_name(code) != unknown);
   }
 }

@@ -6,7 +6,6 @@
 #include "base/random.hpp"
 #include "spoiled.hpp"
 #include "volume/block_owners.hpp"
-#include "volume/block_owners.hpp"
 #include "volume/describe.hpp"
 
 // Whatever lies on a device, looking at it ends, and soon: nothing crashes, and nothing is read again
