@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct Setup {
 
 struct Run {
   double create_seconds = 0;
+  double cpu_seconds =
+      0;  ///< of the process while it created: other work on the machine hardly counts
   double checkpoint_seconds = 0;
   VolumeStatistics statistics;
   std::uint64_t bytes_written = 0;
@@ -64,6 +67,7 @@ Run create_files(const Setup& setup, std::uint32_t node_bytes) {
   const InodeNumber directory = must(volume->make_directory(kRootInode, "files", NewInode{})).inode;
   Run run;
   const std::uint64_t begin = system_clock().monotonic_ns();
+  const std::clock_t cpu_begin = std::clock();
   std::string name;
   for (std::uint64_t i = 0; i < setup.files; ++i) {
     name = "file-";
@@ -71,6 +75,7 @@ Run create_files(const Setup& setup, std::uint32_t node_bytes) {
     must(volume->create(directory, name, NewInode{}));
   }
   run.create_seconds = seconds_since(begin);
+  run.cpu_seconds = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
   const std::uint64_t sync_begin = system_clock().monotonic_ns();
   must(volume->sync());
   run.checkpoint_seconds = seconds_since(sync_begin);
@@ -106,27 +111,32 @@ int main(int argc, char** argv) {
   fmt::print("{} files in one directory, median of {} interleaved runs\n\n", setup.files,
              setup.repeats);
   fmt::print(
-      "| node bytes | files/s | ns/file | files/s with sync | bytes written/file | fill % | "
+      "| node bytes | files/s | ns/file | CPU ns/file | files/s with sync | bytes written/file | "
+      "fill % | "
       "splits | append splits | pushes | hint hits/file | checkpoints |\n");
-  fmt::print("|---|---|---|---|---|---|---|---|---|---|---|\n");
+  fmt::print("|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   const auto files = static_cast<double>(setup.files);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<double> create;
+    std::vector<double> cpu;
     std::vector<double> total;
     for (const Run& run : runs[i]) {
       create.push_back(run.create_seconds);
+      cpu.push_back(run.cpu_seconds);
       total.push_back(run.create_seconds + run.checkpoint_seconds);
     }
     const Run& last = runs[i].back();
     const auto counter = [&](Counter which) {
       return last.statistics.counters[static_cast<std::size_t>(which)];
     };
-    fmt::print("| {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.1f} | {} | {} | {} | {:.2f} | {} |\n",
-               setup.node_bytes[i], files / median(create), median(create) / files * 1e9,
-               files / median(total), static_cast<double>(last.bytes_written) / files,
-               static_cast<double>(last.statistics.leaf_fill_permille) / 10,
-               counter(Counter::kSplits), counter(Counter::kAppendSplits),
-               counter(Counter::kPushes), static_cast<double>(counter(Counter::kHintHits)) / files,
-               counter(Counter::kCheckpoints));
+    fmt::print(
+        "| {} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.1f} | {} | {} | {} | {:.2f} | {} "
+        "|\n",
+        setup.node_bytes[i], files / median(create), median(create) / files * 1e9,
+        median(cpu) / files * 1e9, files / median(total),
+        static_cast<double>(last.bytes_written) / files,
+        static_cast<double>(last.statistics.leaf_fill_permille) / 10, counter(Counter::kSplits),
+        counter(Counter::kAppendSplits), counter(Counter::kPushes),
+        static_cast<double>(counter(Counter::kHintHits)) / files, counter(Counter::kCheckpoints));
   }
 }
