@@ -81,7 +81,6 @@ Result<void> Filesystem::read_directory(InodeNumber directory, std::uint64_t coo
   }
   if (cookie >= end) return {};
   EntryBatch batch;
-  if (cookie >= end) return {};
   std::uint64_t next = cookie < kFirstDirIndex ? kFirstDirIndex : cookie + 1;
   while (next < end) {
     {
