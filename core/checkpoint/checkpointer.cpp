@@ -133,6 +133,12 @@ Result<Superblock> Checkpointer::freeze(MountState state) {
     const FreezeParticipant::Counts counts = participant_->before_freeze();
     next.next_inode = counts.next_inode;
     next.inode_count = counts.inode_count;
+    // What it wrote was in dirty leaves, but the way down to them may need a read; without it this cut
+    // would lack a part of what operations did.
+    if (auto failed = failure()) {
+      gate_.open();
+      return *failed;
+    }
   }
   const TreeRoot root = tree_.root();
   next.generation = cache_.generation().value;

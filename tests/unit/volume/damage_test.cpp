@@ -150,9 +150,9 @@ void flip_all(std::uint64_t each) {
 TEST_CASE("damage: flipped bits are found wherever they are", "[damage]") { flip_all(40); }
 TEST_CASE("damage: forged nodes end", "[damage]") { forge_nodes(400); }
 TEST_CASE("damage: forged table pages, groups and superblocks end", "[damage]") { forge_rest(100); }
-TEST_CASE("damage: flipped bits, all of them", "[damage][slow]") { flip_all(2); }
-TEST_CASE("damage: forged nodes, many more", "[damage][slow]") { forge_nodes(12); }
-TEST_CASE("damage: forged pages, many more", "[damage][slow]") { forge_rest(4); }
+TEST_CASE("damage: flipped bits, many more", "[damage][slow]") { flip_all(4); }
+TEST_CASE("damage: forged nodes, many more", "[damage][slow]") { forge_nodes(48); }
+TEST_CASE("damage: forged pages, many more", "[damage][slow]") { forge_rest(16); }
 
 TEST_CASE("damage: random bytes and cut images", "[damage]") {
   ImageBuilder builder(small_shape());
