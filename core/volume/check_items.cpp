@@ -48,7 +48,7 @@ void ItemCheck::gap(Key low, Key high) {
 }
 
 void ItemCheck::begin_inode(InodeNumber number) {
-  inode_.emplace();
+  inode_ = Inode{};
   inode_->number = number;
   inode_->unseen = state_.unseen.contains(number.value);
   const auto found = std::lower_bound(orphans_.begin(), orphans_.end(), number.value);
