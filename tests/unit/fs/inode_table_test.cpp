@@ -37,6 +37,7 @@ TEST_CASE("inode numbers: the last ones are not handed out twice", "[fs]") {
   CHECK(numbers.next() == kInodeLimit);
 }
 
+#ifndef __EMSCRIPTEN__  // no threads there
 TEST_CASE("inode count: adds up over threads", "[fs][threads]") {
   InodeCount count(10);
   std::vector<std::thread> threads;
@@ -48,6 +49,7 @@ TEST_CASE("inode count: adds up over threads", "[fs][threads]") {
   for (std::thread& thread : threads) thread.join();
   CHECK(count.value() == 10 + 4 * 500);
 }
+#endif
 
 TEST_CASE("inode table: one object for each number, kept while referred to", "[fs]") {
   Mounted volume;
