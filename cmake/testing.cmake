@@ -7,7 +7,7 @@
 #   SLOW         it has cases tagged [slow]: they become a second ctest entry <name>_slow, which
 #                only the release build runs
 #   NATIVE_ONLY  it needs files, processes or native/: not built for WebAssembly
-#   TIMEOUT      for one ctest entry; 120 s unless said otherwise
+#   TIMEOUT      for one ctest entry; 300 s unless said otherwise: sanitizers are slow
 function(cordwood_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SLOW;NATIVE_ONLY" "TIMEOUT" "SOURCES;LIBS")
   set(thread_sanitizer FALSE)
@@ -18,7 +18,7 @@ function(cordwood_test name)
     return()
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 300)
   endif()
 
   add_executable(${name} ${arg_SOURCES})

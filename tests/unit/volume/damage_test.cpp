@@ -147,9 +147,9 @@ void flip_all(std::uint64_t each) {
 
 }  // namespace
 
-TEST_CASE("damage: flipped bits are found wherever they are", "[damage]") { flip_all(40); }
-TEST_CASE("damage: forged nodes end", "[damage]") { forge_nodes(400); }
-TEST_CASE("damage: forged table pages, groups and superblocks end", "[damage]") { forge_rest(100); }
+TEST_CASE("damage: flipped bits are found wherever they are", "[damage]") { flip_all(100); }
+TEST_CASE("damage: forged nodes end", "[damage]") { forge_nodes(1000); }
+TEST_CASE("damage: forged table pages, groups and superblocks end", "[damage]") { forge_rest(250); }
 TEST_CASE("damage: flipped bits, many more", "[damage][slow]") { flip_all(4); }
 TEST_CASE("damage: forged nodes, many more", "[damage][slow]") { forge_nodes(48); }
 TEST_CASE("damage: forged pages, many more", "[damage][slow]") { forge_rest(16); }
