@@ -82,7 +82,8 @@ Frame* NodeCache::evict(bool inner) {
     if (frame.referenced.exchange(false, std::memory_order_relaxed)) continue;
     if (!frame.latch.try_lock()) continue;
     const NodeId id = frame.node();
-    const bool idle = id.value != 0 && frame.pins.load(std::memory_order_relaxed) == 0 &&
+    // Acquire: what the checkpoint did to the node's entry before it unpinned comes first.
+    const bool idle = id.value != 0 && frame.pins.load(std::memory_order_acquire) == 0 &&
                       frame.dirty_generation == 0 && !frame.in_dirty_list[0] &&
                       !frame.in_dirty_list[1];
     if (idle) {
