@@ -63,7 +63,7 @@ cordwood_test(volume_cases
 cordwood_test(model
   SOURCES model/model_test.cpp
   LIBS cordwood_test_support
-  TIMEOUT 300
+  TIMEOUT 900
 )
 
 cordwood_test(regressions
@@ -76,7 +76,7 @@ cordwood_test(threads
   SOURCES model/threads_test.cpp
   LIBS cordwood_test_support
   THREADS NATIVE_ONLY
-  TIMEOUT 300
+  TIMEOUT 900
 )
 
 cordwood_test(crash
@@ -93,5 +93,5 @@ cordwood_test(fault
     fault/io_error_test.cpp
   LIBS cordwood_test_support
   SLOW
-  TIMEOUT 300
+  TIMEOUT 900
 )
