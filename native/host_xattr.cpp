@@ -69,8 +69,11 @@ Outcome<void> set_host_xattr(const XattrTarget& target, const std::string& name,
       target.name == nullptr
           ? ::fsetxattr(target.fd, name.c_str(), value.data(), value.size(), 0)
           : ::lsetxattr(proc_path(target).c_str(), name.c_str(), value.data(), value.size(), 0);
-  if (result != 0) return host_failure(errno, "set xattr " + name);
-  return {};
+  if (result == 0) return {};
+  Failure failure = host_failure(errno, "set xattr " + name);
+  // "No space" means here that one inode holds no more xattrs, and says nothing about the next one.
+  failure.fatal = false;
+  return failure;
 }
 
 }  // namespace cordwood

@@ -164,7 +164,8 @@ Outcome<void> write_file(Volume& volume, const Attributes& file, int fd) {
 
 /// Writes under another name and renames, so that the target is whole or untouched.
 Outcome<void> get_file(Volume& volume, const Attributes& file, const std::string& path) {
-  const std::string temporary = path + fmt::format(".cordwood-{}", ::getpid());
+  const std::string temporary =
+      path.substr(0, path.rfind('/') + 1) + fmt::format(".cordwood-get-{}", ::getpid());
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return host_failure(errno, path);
   Outcome<void> done = write_file(volume, file, fd.get());

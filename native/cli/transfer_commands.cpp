@@ -84,6 +84,15 @@ void print_report(const GlobalOptions& global, const char* verb, const TransferR
   }
 }
 
+/// What was mistyped is found out before anything is made.
+Outcome<void> check_sources(const std::vector<std::string>& sources) {
+  for (const std::string& source : sources) {
+    struct stat found {};
+    if (::lstat(source.c_str(), &found) != 0) return host_failure(errno, source);
+  }
+  return {};
+}
+
 Outcome<ExitCode> import_into(Volume& volume, const ImportArguments& arguments,
                               const GlobalOptions& global) {
   const InodeNumber target = TRY(make_directories(volume, arguments.to, DirectoryDefaults{}));
@@ -151,6 +160,7 @@ void add_import(Commands& commands) {
                     "leave directories empty where another filesystem is mounted");
   commands.set_action(command, [arguments](const GlobalOptions& global) -> Outcome<ExitCode> {
     TRY(check_image_path(arguments->to));
+    TRY(check_sources(arguments->sources));
     return on_volume(global, arguments->image, Access::kWrite,
                      [&](Volume& volume) { return import_into(volume, *arguments, global); });
   });

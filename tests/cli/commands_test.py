@@ -3,6 +3,8 @@
 import os
 import stat
 import subprocess
+import tempfile
+import unittest
 
 from support import DAMAGED, FINDINGS, REFUSED, CommandTest, main, need_root
 
@@ -396,14 +398,61 @@ class Transfers(WithImage):
 
     def test_goes_on_after_a_failure(self):
         self.run_command("mkdir", "-p", self.image, "/tree/a")
-        result = self.run_command("import", "--json", self.image, self.tree, self.at("none"),
-                                  exit=FINDINGS)
-        self.assertEqual(sorted(failure["path"] for failure in result.json["failures"]),
-                         sorted([self.at("none"), self.at("tree", "a")]))
-        self.assertEqual(result.json["failed"], 2)
+        result = self.run_command("import", "--json", self.image, self.tree, exit=FINDINGS)
+        self.assertEqual([failure["path"] for failure in result.json["failures"]], [self.at("tree", "a")])
+        self.assertEqual(result.json["failed"], 1)
         self.assertEqual(self.names("/tree/d"), ["b"])
-        self.assertEqual(len(result.errors.decode().splitlines()), 2)
+        self.assertEqual(len(result.errors.decode().splitlines()), 1)
         self.check()
+
+    def test_missing_source(self):
+        self.refuse("import", self.image, self.tree, self.at("none"), says="none")
+        self.assertEqual(self.names(), [])
+
+    @need_root
+    def test_unreadable_source(self):
+        """What a user may not read is told, entry by entry; the rest goes in."""
+        self.write("tree/secret", b"x")
+        self.write("tree/secrets/x", b"x")
+        for name in ("secret", "secrets"):
+            os.chmod(self.at("tree", name), 0o000)
+        os.chmod(self.path, 0o755)
+        os.chown(self.image, 65534, 65534)
+        process = subprocess.run([os.environ["CORDWOOD"], "import", self.image, self.tree],
+                                 user=65534, group=65534, extra_groups=[], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        self.assertEqual(process.returncode, FINDINGS, process.stderr)
+        self.assertEqual(len(process.stderr.splitlines()), 2)
+        self.assertEqual(self.names("/tree"), ["a", "d"])
+        self.check()
+
+    @unittest.skipUnless(os.path.isdir("/dev/shm"), "needs a tmpfs")
+    def test_xattr_that_the_host_cannot_hold(self):
+        """One attribute too large for the target is told; everything else arrives."""
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as source:
+            for name in ("a", "b"):
+                with open(os.path.join(source, name), "wb") as file:
+                    file.write(b"content")
+            try:
+                os.setxattr(os.path.join(source, "a"), "user.large", b"x" * 30000)
+            except OSError:
+                self.skipTest("this tmpfs has no large xattrs")
+            self.run_command("import", self.image, source + "/", "--to", "/x")
+            self.check()
+            self.assertEqual(self.stat("/x/a")["xattrs"][0]["bytes"], 30000)
+            process = subprocess.run([os.environ["CORDWOOD"], "export", self.image, "/x", self.at("out")],
+                                     stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+            # A file system that can hold it is fine, too.
+            self.assertIn(process.returncode, (0, FINDINGS), process.stderr)
+            self.assertEqual(sorted(os.listdir(self.at("out", "x"))), ["a", "b"])
+
+    def test_long_names(self):
+        name = "n" * 255
+        self.run_command("put", self.image, self.write(name, b"long"), "/")
+        self.assertEqual(self.names(), [name])
+        os.mkdir(self.at("out"))
+        self.run_command("get", self.image, "/" + name, self.at("out"))
+        self.assertEqual(os.listdir(self.at("out")), [name])
 
     def test_export_does_not_follow_symlinks_of_the_host(self):
         self.run_command("import", self.image, self.tree)
