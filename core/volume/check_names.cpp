@@ -50,17 +50,31 @@ struct Differences {
     std::set_difference(right.begin(), right.end(), left.begin(), left.end(),
                         std::back_inserter(only_right));
   }
-  /// Takes a tuple out of only_right that agrees with `tuple` in the first `count` numbers.
+  /// Takes a tuple of only_right that agrees with `tuple` in the first `count` numbers: false when
+  /// there is none. @cost a binary search: there may be a million of both.
   bool take_right(const Tuple& tuple, std::size_t count) {
-    const auto found =
-        std::find_if(only_right.begin(), only_right.end(), [&](const Tuple& candidate) {
-          return std::equal(tuple.begin(), tuple.begin() + static_cast<std::ptrdiff_t>(count),
-                            candidate.begin());
-        });
-    if (found == only_right.end()) return false;
-    only_right.erase(found);
-    return true;
+    const auto length = static_cast<std::ptrdiff_t>(count);
+    taken_.resize(only_right.size());
+    auto at = std::lower_bound(only_right.begin(), only_right.end(), tuple,
+                               [&](const Tuple& a, const Tuple& b) {
+                                 return std::lexicographical_compare(a.begin(), a.begin() + length,
+                                                                     b.begin(), b.begin() + length);
+                               });
+    for (; at != only_right.end(); ++at) {
+      if (!std::equal(tuple.begin(), tuple.begin() + length, at->begin())) return false;
+      const auto index = static_cast<std::size_t>(at - only_right.begin());
+      if (taken_[index]) continue;
+      taken_[index] = true;
+      return true;
+    }
+    return false;
   }
+  [[nodiscard]] bool taken(std::size_t index) const {
+    return index < taken_.size() && taken_[index];
+  }
+
+ private:
+  std::vector<bool> taken_;
 };
 
 /// Collects the tuples of the buckets that differ.
@@ -106,10 +120,25 @@ void tell_hashes(CheckState& state, Differences& found) {
                  ": the entry at index ", entry[1], " is not listed under its hash ", entry[2]);
     }
   }
-  for (const Tuple& hash : found.only_right) {
-    if (!seen(hash)) continue;
+  for (std::size_t i = 0; i < found.only_right.size(); ++i) {
+    const Tuple& hash = found.only_right[i];
+    if (found.taken(i) || !seen(hash)) continue;
     state.find(FindingKind::kNameHashDangling, hash[0], hash[1], "directory ", hash[0], ": hash ",
                hash[2], " lists index ", hash[1], ", where no such name is");
+  }
+}
+
+/// An entry whose child does not refer back to it.
+void tell_lost_child(CheckState& state, const Tuple& entry) {
+  const InodeNumber child{entry[2]};
+  const auto item = state.reader.find(make_key(child, ItemType::kInode));
+  if (item && !*item) {
+    state.find(FindingKind::kNameChildMissing, entry[0], entry[1], "directory ", entry[0],
+               ": the entry at index ", entry[1], " leads to inode ", child,
+               ", which does not exist");
+  } else {
+    state.find(FindingKind::kNameRefMissing, child.value, entry[0], "inode ", child,
+               " does not know its name at index ", entry[1], " of directory ", entry[0]);
   }
 }
 
@@ -118,27 +147,24 @@ void tell_names(CheckState& state, Differences& found) {
     return !state.unseen.contains(tuple[0]) && !state.unseen.contains(tuple[2]) &&
            tuple[2] != kRootInode.value;
   };
+  std::vector<Tuple> unknown;
   for (const Tuple& entry : found.only_left) {
     if (!seen(entry)) continue;
-    const InodeNumber child{entry[2]};
     if (found.take_right(entry, 3)) {
       state.find(FindingKind::kNameTypeWrong, entry[0], entry[1], "directory ", entry[0],
-                 ": the entry at index ", entry[1], " says that inode ", child, " has type ",
+                 ": the entry at index ", entry[1], " says that inode ", entry[2], " has type ",
                  entry[3], ", but it has another");
       continue;
     }
-    const auto item = state.reader.find(make_key(child, ItemType::kInode));
-    if (item && !*item) {
-      state.find(FindingKind::kNameChildMissing, entry[0], entry[1], "directory ", entry[0],
-                 ": the entry at index ", entry[1], " leads to inode ", child,
-                 ", which does not exist");
-    } else {
-      state.find(FindingKind::kNameRefMissing, child.value, entry[0], "inode ", child,
-                 " does not know its name at index ", entry[1], " of directory ", entry[0]);
-    }
+    unknown.push_back(entry);
   }
-  for (const Tuple& ref : found.only_right) {
-    if (!seen(ref)) continue;
+  // In the order of the children, one leaf answers for many of them.
+  std::sort(unknown.begin(), unknown.end(),
+            [](const Tuple& a, const Tuple& b) { return a[2] < b[2]; });
+  for (const Tuple& entry : unknown) tell_lost_child(state, entry);
+  for (std::size_t i = 0; i < found.only_right.size(); ++i) {
+    const Tuple& ref = found.only_right[i];
+    if (found.taken(i) || !seen(ref)) continue;
     state.find(FindingKind::kNameRefDangling, ref[2], ref[0], "inode ", ref[2],
                " claims the name at index ", ref[1], " of directory ", ref[0],
                ", which is not there or another's");

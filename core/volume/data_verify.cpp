@@ -8,8 +8,11 @@ namespace cordwood {
 
 void DataVerifier::add(InodeNumber inode, const ExtentItem& extent) {
   const std::size_t bytes = extent.bytes(reader_.layout());
-  if (buffer_.empty()) buffer_.resize(kBatchBytes);
-  if (filled_ + bytes > buffer_.size()) flush();
+  if (filled_ + bytes > kBatchBytes) flush();
+  // Small volumes need a small buffer: clearing all of it would take longer than checking them.
+  if (filled_ + bytes > buffer_.size()) {
+    buffer_.resize(std::min(std::max(2 * buffer_.size(), filled_ + bytes), kBatchBytes));
+  }
   waiting_.push_back({inode,
                       extent.offset,
                       extent.run,

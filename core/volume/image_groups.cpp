@@ -46,10 +46,11 @@ GroupBitmap ImageGroups::initial_bitmap(std::uint64_t group) const {
   GroupBitmap bitmap;
   bitmap.fill(~std::uint64_t{0});
   const BlockRun free = allocatable(group);
-  for (std::uint64_t block = free.first.value; block < free.end().value; ++block) {
-    const std::uint64_t bit = block % kGroupBlocks;
-    bitmap[bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
-  }
+  std::uint64_t bit = free.first.value % kGroupBlocks;
+  const std::uint64_t end = bit + free.count;
+  for (; bit < end && bit % 64 != 0; ++bit) bitmap[bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
+  for (; bit + 64 <= end; bit += 64) bitmap[bit / 64] = 0;
+  for (; bit < end; ++bit) bitmap[bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
   return bitmap;
 }
 
