@@ -18,6 +18,7 @@ add_library(cordwood_test_support STATIC
   support/operation.cpp
   support/runner.cpp
   support/sample_image.cpp
+  support/tree_compare.cpp
   support/workload_config.cpp
 )
 cordwood_warnings(cordwood_test_support)
@@ -64,6 +65,12 @@ cordwood_test(model
   SOURCES model/model_test.cpp
   LIBS cordwood_test_support
   TIMEOUT 900
+)
+
+cordwood_test(replay
+  SOURCES model/replay_test.cpp
+  LIBS cordwood_test_support
+  TIMEOUT 600
 )
 
 cordwood_test(regressions

@@ -23,6 +23,9 @@ using InodeNumber = Distinct<struct InodeNumberTag>;
 using BlockNumber = Distinct<struct BlockNumberTag>;
 /// Counts checkpoints. The generation that is being changed is one above the last durable one.
 using Generation = Distinct<struct GenerationTag>;
+/// Counts the cuts of the log in memory: a change belongs to one epoch, and epochs become durable in
+/// order. Never on a device.
+using Epoch = Distinct<struct EpochTag>;
 
 inline constexpr InodeNumber kRootInode{1};
 

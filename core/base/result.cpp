@@ -47,6 +47,7 @@ const char* place_name(Place place) {
     case Place::kGroup: return "group ";
     case Place::kTablePage: return "table page ";
     case Place::kValue: return "value ";
+    case Place::kLogRecord: return "log record ";
   }
   return "";
 }

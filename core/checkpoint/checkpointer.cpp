@@ -31,6 +31,7 @@ Checkpointer::Checkpointer(const Parts& parts, const Superblock& current, Clock&
       counters_(parts.placement.counters()),
       trace_(tracer),
       dirty_bytes_max_(dirty_bytes_max),
+      log_(parts.log),
       superblock_(current) {}
 
 Result<Operation> Checkpointer::begin(const OperationCost& cost) {
@@ -55,22 +56,25 @@ Result<Operation> Checkpointer::begin(const OperationCost& cost) {
   return operation;
 }
 
-/// Too much dirty: one thread makes a checkpoint while the others go on, up to a hard limit.
+/// Too much dirty, or too much in the log: one thread makes a checkpoint while the others go on, up to a
+/// hard limit.
 Result<void> Checkpointer::relieve_pressure() {
-  const std::uint64_t dirty = cache_.dirty_bytes();
-  if (dirty <= dirty_bytes_max_) return {};
+  const auto under_pressure = [&] {
+    return cache_.dirty_bytes() > dirty_bytes_max_ || log_.wants_checkpoint();
+  };
+  if (!under_pressure()) return {};
   std::unique_lock lock(checkpoint_mutex_, std::try_to_lock);
   if (!lock) {
-    if (dirty <= dirty_bytes_max_ + dirty_bytes_max_ / 2) return {};
+    if (cache_.dirty_bytes() <= dirty_bytes_max_ + dirty_bytes_max_ / 2) return {};
     lock.lock();
   }
-  if (cache_.dirty_bytes() <= dirty_bytes_max_) return {};
+  if (!under_pressure()) return {};
   return checkpoint_locked(MountState::kMounted);
 }
 
-Result<void> Checkpointer::checkpoint(MountState state) {
+Result<void> Checkpointer::checkpoint(MountState state, Need need) {
   const std::lock_guard lock(checkpoint_mutex_);
-  return checkpoint_locked(state);
+  return checkpoint_locked(state, need);
 }
 
 // ---- failure ----
@@ -84,6 +88,7 @@ void Checkpointer::fail(const Error& error) {
 }
 
 std::optional<Error> Checkpointer::failure() const {
+  if (!failed_.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(state_mutex_);
   return failure_;
 }
@@ -95,16 +100,14 @@ Superblock Checkpointer::superblock() const {
 
 // ---- the checkpoint ----
 
-Result<void> Checkpointer::checkpoint_locked(MountState state) {
+Result<void> Checkpointer::checkpoint_locked(MountState state, Need need) {
   if (read_only_) return {};
   if (auto failed = failure()) return *failed;
   const bool same_state = superblock_.mount_state == static_cast<std::uint32_t>(state);
   const bool changed = cache_.dirty_bytes() != 0 || space_.pending_free_blocks() != 0;
-  if (!changed && same_state) return {};
+  if (!changed && same_state && need == Need::kIfChanged) return {};
   repack();
-  auto frozen = freeze(state);
-  if (!frozen) return frozen.error();
-  auto written = write_out(*frozen);
+  const auto written = [&]() -> Result<void> { return write_out(TRY(freeze(state))); }();
   // After a failed write nobody knows what the device holds: no retry that then "succeeds".
   if (!written) fail(written.error());
   return written;
@@ -120,25 +123,68 @@ void Checkpointer::repack() {
   gate_.leave();
 }
 
-/// Closes the gate for as long as it takes to fix the state that the checkpoint will write.
-Result<Superblock> Checkpointer::freeze(MountState state) {
-  const std::uint64_t begin = clock_.monotonic_ns();
+Result<void> Checkpointer::mend_log() {
+  const std::lock_guard lock(checkpoint_mutex_);
+  {
+    // Perhaps the checkpoint that we have waited for did it.
+    const std::lock_guard log_lock(log_.mutex());
+    if (can_append()) return {};
+  }
+  return checkpoint_locked(MountState::kMounted);
+}
+
+bool Checkpointer::can_append() const {
+  const std::lock_guard lock(state_mutex_);
+  return log_.chain_is_whole() &&
+         superblock_.mount_state == static_cast<std::uint32_t>(MountState::kMounted);
+}
+
+// ---- cuts ----
+
+/// Closes the gate and ends the epoch; on success the gate stays closed.
+Result<Log::Cut> Checkpointer::close_and_cut() {
+  gate_closed_at_ = clock_.monotonic_ns();
   gate_.close();
+  Log::Cut cut;
+  if (participant_ != nullptr && !failed_.load(std::memory_order_acquire)) {
+    const CutParticipant::Counts counts = participant_->before_cut();
+    cut.next_inode = counts.next_inode;
+    cut.inode_count = counts.inode_count;
+  }
+  // After an operation that failed midway, or if the way to a leaf could not be read just now, this cut
+  // would lack a part of what operations did.
   if (auto failed = failure()) {
-    gate_.open();
+    open_gate();
     return *failed;
   }
+  cut.epoch = cache_.epoch();
+  cut.leaves = cache_.cut_epoch();
+  return cut;
+}
+
+void Checkpointer::open_gate() {
+  gate_.open();
+  const std::uint64_t closed_ns = clock_.monotonic_ns() - gate_closed_at_;
+  counters_.add(Counter::kGateClosedNs, closed_ns);
+  gate_closed_ns_.add(closed_ns);
+}
+
+Result<Log::Cut> Checkpointer::cut() {
+  auto cut = close_and_cut();
+  if (cut) open_gate();
+  return cut;
+}
+
+/// Closes the gate for as long as it takes to fix the state that the checkpoint will write. A small
+/// rest that the log lacks is appended to it, so that it can go on while the checkpoint is written.
+Result<Checkpointer::Frozen> Checkpointer::freeze(MountState state) {
+  constexpr std::uint64_t kRestBytesMax = 1_MiB;
+  const std::lock_guard log_lock(log_.mutex());
+  const Log::Cut cut = TRY(close_and_cut());
   Superblock next = superblock();
   if (participant_ != nullptr) {
-    const FreezeParticipant::Counts counts = participant_->before_freeze();
-    next.next_inode = counts.next_inode;
-    next.inode_count = counts.inode_count;
-    // What it wrote was in dirty leaves, but the way down to them may need a read; without it this cut
-    // would lack a part of what operations did.
-    if (auto failed = failure()) {
-      gate_.open();
-      return *failed;
-    }
+    next.next_inode = cut.next_inode;
+    next.inode_count = cut.inode_count;
   }
   const TreeRoot root = tree_.root();
   next.generation = cache_.generation().value;
@@ -148,13 +194,22 @@ Result<Superblock> Checkpointer::freeze(MountState state) {
   cache_.freeze();
   table_.freeze();
   space_.freeze();
-  gate_.open();
-  counters_.add(Counter::kGateClosedNs, clock_.monotonic_ns() - begin);
+  open_gate();
+  if (log_.in_use() && can_append() && state == MountState::kMounted) {
+    TRY(log_.append(cut, Generation{next.generation - 1}, Log::Durability::kLater, kRestBytesMax));
+  } else {
+    cache_.end_capture();
+    if (!cut.leaves.empty()) log_.break_chain();
+  }
+  const LogPosition start = log_.position();
+  next.log_sequence = start.sequence;
+  next.log_block = start.block;
   next.written_seconds = clock_.now().seconds;
-  return next;
+  return Frozen{next, cut.epoch, log_.head()};
 }
 
-Result<void> Checkpointer::write_out(Superblock next) {
+Result<void> Checkpointer::write_out(Frozen frozen) {
+  Superblock& next = frozen.superblock;
   const Generation generation{next.generation};
   const std::vector<NodeCache::FrozenNode> nodes = cache_.frozen_nodes();
   trace_(EventKind::kFreeze, generation.value, nodes.size());
@@ -175,8 +230,10 @@ Result<void> Checkpointer::write_out(Superblock next) {
   cache_.end_frozen();
   table_.end_frozen();
   {
+    const std::lock_guard log_lock(log_.mutex());
     const std::lock_guard lock(state_mutex_);
     superblock_ = next;
+    log_.on_checkpoint(frozen.epoch, frozen.log_head);
   }
   counters_.add(Counter::kCheckpoints);
   trace_(EventKind::kCheckpointDone, generation.value, nodes.size(),

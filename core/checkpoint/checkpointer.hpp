@@ -14,23 +14,25 @@
 #include "format/superblock.hpp"
 #include "frame/node_cache.hpp"
 #include "frame/node_table.hpp"
+#include "log/log.hpp"
 #include "space/reservation.hpp"
 #include "space/space.hpp"
+#include "trace/histogram.hpp"
 #include "tree/btree.hpp"
 
 namespace cordwood {
 
-/// What a layer above the tree contributes to a freeze.
-class FreezeParticipant {
+/// What a layer above the tree contributes to a cut of the log and to a freeze.
+class CutParticipant {
  public:
-  virtual ~FreezeParticipant() = default;
+  virtual ~CutParticipant() = default;
   /// Called with the gate closed: writes what is still only in memory into leaves that were touched
   /// beforehand (so it cannot fail), and tells the counters for the superblock.
   struct Counts {
     std::uint64_t next_inode = 0;
     std::uint64_t inode_count = 0;
   };
-  virtual Counts before_freeze() = 0;
+  virtual Counts before_cut() = 0;
 };
 
 class Checkpointer;
@@ -69,7 +71,9 @@ struct OperationCost {
 };
 
 /// Turns the state in memory into the state on the device, all or nothing: gate, freeze, write-out,
-/// superblock. Also the keeper of the volume's failure.
+/// superblock. Also makes the cuts of the log, and keeps the volume's failure.
+///
+/// Mutexes, in order: checkpoint mutex, Log::mutex(), the gate.
 /// @threads any.
 class Checkpointer {
  public:
@@ -79,22 +83,35 @@ class Checkpointer {
     NodeTable& table;
     NodeCache& cache;
     BTree& tree;
+    Log& log;
   };
   /// @param current          the superblock of the last durable checkpoint.
   /// @param dirty_bytes_max  bytes of dirty nodes above which begin() makes a checkpoint first.
   Checkpointer(const Parts& parts, const Superblock& current, Clock& clock, Tracer tracer,
                std::size_t dirty_bytes_max);
-  void set_participant(FreezeParticipant* participant) { participant_ = participant; }
+  void set_participant(CutParticipant* participant) { participant_ = participant; }
 
-  /// Reserves and enters the gate. Makes a checkpoint first when too much is dirty, or when that would
-  /// free the space that is missing.
+  /// Reserves and enters the gate. Makes a checkpoint first when too much is dirty, when the log is more
+  /// than half full, or when that would free the space that is missing.
   /// @errors kNoSpace; kFailed after an earlier failure; kReadOnly; errors of that checkpoint.
   /// @pre the caller is not inside the gate. Inode locks may be held.
   Result<Operation> begin(const OperationCost& cost);
 
   /// Makes everything that finished before the call durable.
   /// @pre the caller is not inside the gate.
-  Result<void> checkpoint(MountState state = MountState::kMounted);
+  enum class Need : std::uint8_t { kIfChanged, kAlways };
+  Result<void> checkpoint(MountState state = MountState::kMounted, Need need = Need::kIfChanged);
+  /// Makes it possible to append to the log again: waits for the checkpoint under way, or makes one.
+  Result<void> mend_log();
+  /// Ends an epoch: what changed in it is to be appended to the log.
+  /// @pre Log::mutex() is held
+  /// @errors kFailed
+  Result<Log::Cut> cut();
+  /// Whether records may follow the last durable checkpoint: it says that the volume is mounted, and no
+  /// epoch is missing since.
+  /// @pre Log::mutex() is held
+  [[nodiscard]] bool can_append() const;
+  [[nodiscard]] HistogramSummary gate_closed_ns() const { return gate_closed_ns_.summary(); }
 
   void set_read_only() { read_only_ = true; }
   [[nodiscard]] bool read_only() const { return read_only_; }
@@ -107,10 +124,18 @@ class Checkpointer {
  private:
   friend class Operation;
   Result<void> relieve_pressure();
-  Result<void> checkpoint_locked(MountState state);
+  Result<void> checkpoint_locked(MountState state, Need need = Need::kIfChanged);
   void repack();
-  Result<Superblock> freeze(MountState state);
-  Result<void> write_out(Superblock next);
+  /// What a freeze fixed.
+  struct Frozen {
+    Superblock superblock;
+    Epoch epoch;    ///< that it ended
+    LogPosition log_head;
+  };
+  Result<Frozen> freeze(MountState state);
+  Result<Log::Cut> close_and_cut();
+  void open_gate();
+  Result<void> write_out(Frozen frozen);
   Result<void> write_nodes(PlacementWriter& writer, const std::vector<NodeCache::FrozenNode>& nodes,
                            Generation generation);
   Result<void> flush_device();
@@ -125,8 +150,11 @@ class Checkpointer {
   Counters& counters_;
   Tracer trace_;
   std::size_t dirty_bytes_max_;
-  FreezeParticipant* participant_ = nullptr;
+  Log& log_;
+  CutParticipant* participant_ = nullptr;
   Gate gate_;
+  std::uint64_t gate_closed_at_ = 0;
+  Histogram gate_closed_ns_;
   std::mutex checkpoint_mutex_;     ///< one checkpoint at a time
   mutable std::mutex state_mutex_;  ///< protects superblock_ and failure_
   Superblock superblock_;           ///< the last durable one

@@ -46,6 +46,17 @@ struct Key {
   [[nodiscard]] constexpr Key previous() const { return from_wide(wide(*this) - 1); }
 };
 
+/// All keys from `first` through `last`.
+struct KeyRange {
+  Key first;
+  Key last;
+
+  [[nodiscard]] constexpr bool contains(Key key) const { return first <= key && key <= last; }
+  friend constexpr bool operator==(const KeyRange& a, const KeyRange& b) {
+    return a.first == b.first && a.last == b.last;
+  }
+};
+
 inline constexpr std::size_t kKeyBytes = 16;
 inline constexpr Key kMinKey{0, 0};
 /// Above every key that an item may have; the high fence of the last node.

@@ -12,7 +12,7 @@ constexpr std::uint64_t kSuperblockByte = 64_KiB;
 constexpr std::uint64_t kHeadBytes = 1_MiB;
 constexpr std::uint64_t kTailBytes = 2 * std::uint64_t{kPageBytes};
 constexpr std::uint64_t kMinLogBytes = 256_KiB;
-constexpr std::uint64_t kMaxLogBytes = 64_MiB;
+constexpr std::uint64_t kDefaultLogBytesMax = 64_MiB;
 
 bool is_power_of_two(std::uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
@@ -30,7 +30,7 @@ std::uint64_t superblock_byte(std::uint32_t slot, std::uint64_t device_bytes) {
 }
 
 Result<Layout> Layout::compute(std::uint64_t device_bytes, std::uint32_t block_bytes,
-                               std::uint32_t node_bytes) {
+                               std::uint32_t node_bytes, std::uint64_t log_bytes) {
   const auto invalid = [](std::uint64_t value, const char* what) {
     return make_error(Errc::kInvalid, Place::kValue, value, what);
   };
@@ -53,9 +53,13 @@ Result<Layout> Layout::compute(std::uint64_t device_bytes, std::uint32_t block_b
     return invalid(device_bytes, "too large: a volume has at most 2^46 blocks");
   }
   layout.group_count = divide_up(layout.device_blocks, kGroupBlocks);
-  const std::uint64_t log_bytes =
-      std::clamp(round_up<std::uint64_t>(bytes / 64, kPageBytes), std::uint64_t{kMinLogBytes},
-                 std::uint64_t{kMaxLogBytes});
+  if (log_bytes == 0) {
+    log_bytes = std::clamp(round_up<std::uint64_t>(bytes / 64, kPageBytes), kMinLogBytes,
+                           kDefaultLogBytesMax);
+  } else if (log_bytes < kMinLogBytes || log_bytes > bytes / 4 || log_bytes % kPageBytes != 0) {
+    return invalid(log_bytes,
+                   "the log takes whole pages of 4096 bytes, from 256 KiB to a quarter of the device");
+  }
   layout.log = {{kHeadBytes / block_bytes}, log_bytes / block_bytes};
   layout.group_page_count = cordwood::group_page_count(layout.group_count);
   layout.group_pages_byte = kHeadBytes + log_bytes;

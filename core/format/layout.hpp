@@ -45,9 +45,11 @@ struct Layout {
   BlockNumber first_free;              ///< first block after the fixed structures
   BlockNumber tail;                    ///< first block of the copies of the superblock at the end
 
+  /// @param log_bytes  size of the log ring: 256 KiB to a quarter of the device, whole pages; 0: a
+  ///                   64th of the device, at most 64 MiB.
   /// @errors kInvalid, in words, when the sizes are not allowed together.
   static Result<Layout> compute(std::uint64_t device_bytes, std::uint32_t block_bytes,
-                                std::uint32_t node_bytes);
+                                std::uint32_t node_bytes, std::uint64_t log_bytes = 0);
 
   [[nodiscard]] std::uint64_t blocks_per_node() const { return node_bytes / block_bytes; }
   [[nodiscard]] std::uint64_t blocks_per_page() const { return kPageBytes / block_bytes; }

@@ -57,6 +57,9 @@ Result<Superblock> Superblock::parse(ConstBytes page, std::uint64_t place) {
   if (sb.device_blocks == 0 || sb.device_blocks > kMaxDeviceBlocks) {
     return bad("superblock: device size");
   }
+  if (sb.log_blocks == 0 || sb.log_blocks > sb.device_blocks || sb.log_block >= sb.log_blocks) {
+    return bad("superblock: log");
+  }
   return sb;
 }
 

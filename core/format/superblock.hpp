@@ -51,7 +51,8 @@ struct Superblock {
   std::int64_t created_seconds = 0;
   std::int64_t written_seconds = 0;
   std::array<char, 64> label{};  ///< UTF-8, zero padded
-  std::array<std::uint8_t, 3808> reserved1{};
+  std::uint64_t log_block = 0;   ///< where that record would be, in blocks from the ring's start
+  std::array<std::uint8_t, 3800> reserved1{};
   std::uint64_t checksum = 0;  ///< of all bytes before it, seeded with the slot's place
 
   [[nodiscard]] std::uint64_t volume_seed() const;
@@ -76,6 +77,7 @@ static_assert(offsetof(Superblock, next_node_id) == 120);
 static_assert(offsetof(Superblock, group_root) == 136);
 static_assert(offsetof(Superblock, free_blocks) == 152);
 static_assert(offsetof(Superblock, label) == 216);
+static_assert(offsetof(Superblock, log_block) == 280);
 static_assert(offsetof(Superblock, checksum) == 4088);
 static_assert(std::is_trivially_copyable_v<Superblock>);
 static_assert(std::has_unique_object_representations_v<Superblock>);

@@ -9,6 +9,7 @@
 #include "frame/latch.hpp"
 #include "frame/placement.hpp"
 #include "node/chunk_bitmap.hpp"
+#include "node/erased_keys.hpp"
 
 namespace cordwood {
 
@@ -17,6 +18,9 @@ namespace cordwood {
 /// Frames are type-stable: once made they stay a frame, and an inner frame never holds a leaf, until
 /// the cache is destroyed. So a stale pointer is safe to latch; `id` then tells what is in the frame.
 /// Fences [low, high): the keys that belong to the node; kept here, not on the device.
+///
+/// For the log a leaf knows what changed in the epoch of its latest change: `chunks` and `erased`. They
+/// mean something only while that epoch was not captured (see NodeCache, "the log").
 ///
 /// Dirty life: clean -> dirty in generation g -> (freeze) frozen, still dirty in g -> written, clean.
 /// Who changes a frozen frame first leaves a copy in `frozen_image` for the checkpoint to write.
@@ -40,7 +44,9 @@ struct Frame {
   bool in_dirty_list[2] = {false, false};
   Frame* next_dirty[2] = {nullptr, nullptr};  ///< by generation parity
   bool in_free_list = false;                  ///< under the cache's frames mutex
-  ChunkBitmap chunks;                         ///< leaf: what changed since the last capture
+  std::uint64_t change_epoch = 0;             ///< of its latest change; 0: captured
+  ChunkBitmap chunks;                         ///< leaf: records changed in that epoch
+  ErasedKeys erased;                          ///< leaf: keys erased in that epoch
 
   [[nodiscard]] NodeId node() const { return {id.load(std::memory_order_acquire)}; }
   [[nodiscard]] Key low() const {

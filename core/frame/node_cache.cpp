@@ -117,7 +117,9 @@ void NodeCache::occupy(Frame& frame, NodeId id, Key low, Key high) {
   frame.set_high(high);
   frame.dirty_generation = 0;
   frame.next_insert_slot = 0;
+  frame.change_epoch = 0;
   frame.chunks.clear();
+  frame.erased.clear();
   frame.referenced.store(true, std::memory_order_relaxed);
   frame.id.store(id.value, std::memory_order_release);
   resident_.fetch_add(1, std::memory_order_relaxed);
@@ -202,7 +204,7 @@ Result<Frame*> NodeCache::create(std::uint8_t level, Key low, Key high, Reservat
   }
   occupy(frame, id, low, high);
   table_.resident_slot(id).frame->store(&frame, std::memory_order_release);
-  become_dirty(frame, reservation);
+  begin_change(frame, reservation);
   return &frame;
 }
 
@@ -216,7 +218,9 @@ void NodeCache::discard(Frame& frame, Reservation& reservation) {
   } else if (frame.dirty_generation != 0) {
     preserve_frozen(frame);
   }
+  CW_CHECK(frame.erased.empty());
   frame.dirty_generation = 0;
+  frame.change_epoch = 0;
   table_.resident_slot(id).frame->store(nullptr, std::memory_order_release);
   frame.id.store(0, std::memory_order_release);
   resident_.fetch_sub(1, std::memory_order_relaxed);
@@ -228,16 +232,54 @@ void NodeCache::discard(Frame& frame, Reservation& reservation) {
 
 // ---- becoming dirty ----
 
-/// Keeps the content of the frozen generation for the checkpoint. @pre dirty in the frozen generation
-void NodeCache::preserve_frozen(Frame& frame) {
+/// The first change of a frame in an epoch, and perhaps in a generation.
+void NodeCache::begin_change(Frame& frame, Reservation& reservation) {
+  if (frame.dirty_generation != generation_.load(std::memory_order_relaxed)) {
+    become_dirty(frame, reservation);
+  }
+  if (!frame.inner) {
+    leave_epoch(frame);
+    const std::lock_guard lock(epoch_mutex_);
+    changed_leaves_.push_back(&frame);
+  }
+  frame.change_epoch = epoch_.load(std::memory_order_relaxed);
+}
+
+/// Forgets what changed in an earlier epoch; while that one is being captured a copy stays.
+void NodeCache::leave_epoch(Frame& frame) {
+  if (frame.change_epoch == 0) return;
+  if (frame.change_epoch == capturing_.load(std::memory_order_relaxed)) {
+    LeftCopy copy;
+    copy.image = spare_image();
+    std::memcpy(copy.image.get(), frame.data, node_bytes_);
+    copy.chunks = frame.chunks;
+    std::swap(copy.erased, frame.erased);
+    const std::lock_guard lock(epoch_mutex_);
+    // Not if the capture was given up just now.
+    if (frame.change_epoch == capturing_.load(std::memory_order_relaxed)) {
+      left_copies_.emplace(&frame, std::move(copy));
+    }
+  }
+  frame.change_epoch = 0;
+  frame.chunks.clear();
+  frame.erased.clear();
+}
+
+AlignedBuffer NodeCache::spare_image() {
   {
     const std::lock_guard lock(frames_mutex_);
     if (!spare_images_.empty()) {
-      frame.frozen_image = std::move(spare_images_.back());
+      AlignedBuffer image = std::move(spare_images_.back());
       spare_images_.pop_back();
+      return image;
     }
   }
-  if (!frame.frozen_image) frame.frozen_image = allocate_aligned(node_bytes_);
+  return allocate_aligned(node_bytes_);
+}
+
+/// Keeps the content of the frozen generation for the checkpoint. @pre dirty in the frozen generation
+void NodeCache::preserve_frozen(Frame& frame) {
+  frame.frozen_image = spare_image();
   std::memcpy(frame.frozen_image.get(), frame.data, node_bytes_);
   frame.frozen_id = frame.node().value;
   counters_.add(Counter::kFrozenCopies);
@@ -275,6 +317,57 @@ std::uint64_t NodeCache::dirty_bytes() const {
 
 std::uint64_t NodeCache::resident_nodes() const {
   return resident_.load(std::memory_order_relaxed);
+}
+
+// ---- the log ----
+
+Epoch NodeCache::last_change() const {
+  const std::lock_guard lock(epoch_mutex_);
+  const std::uint64_t current = epoch_.load(std::memory_order_relaxed);
+  return {changed_leaves_.empty() ? current - 1 : current};
+}
+
+std::vector<NodeCache::ChangedLeaf> NodeCache::cut_epoch() {
+  CW_CHECK(capturing_.load(std::memory_order_relaxed) == 0);
+  std::vector<ChangedLeaf> changed;
+  const std::lock_guard lock(epoch_mutex_);
+  changed.reserve(changed_leaves_.size());
+  for (Frame* const frame : changed_leaves_) changed.push_back({frame->low(), frame});
+  changed_leaves_.clear();
+  capturing_.store(epoch_.fetch_add(1, std::memory_order_release), std::memory_order_relaxed);
+  return changed;
+}
+
+void NodeCache::capture(const ChangedLeaf& changed,
+                        FunctionRef<void(const Leaf&, ErasedKeys&)> visit) {
+  Frame& frame = *changed.frame;
+  frame.latch.lock();
+  if (frame.change_epoch == capturing_.load(std::memory_order_relaxed)) {
+    visit(leaf(frame), frame.erased);
+    frame.change_epoch = 0;
+    frame.chunks.clear();
+    frame.erased.clear();
+    frame.latch.unlock();
+    return;
+  }
+  frame.latch.unlock();
+  LeftCopy copy;
+  {
+    const std::lock_guard lock(epoch_mutex_);
+    const auto found = left_copies_.find(&frame);
+    if (found == left_copies_.end()) return;
+    copy = std::move(found->second);
+    left_copies_.erase(found);
+  }
+  visit(Leaf(copy.image.get(), node_bytes_, &copy.chunks), copy.erased);
+  const std::lock_guard lock(frames_mutex_);
+  spare_images_.push_back(std::move(copy.image));
+}
+
+void NodeCache::end_capture() {
+  const std::lock_guard lock(epoch_mutex_);
+  capturing_.store(0, std::memory_order_relaxed);
+  left_copies_.clear();
 }
 
 // ---- the checkpoint ----

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "base/function_ref.hpp"
@@ -59,9 +60,14 @@ class NodeCache {
   /// To be called before the first change under each exclusive latch: keeps a copy for the checkpoint
   /// if it has not written the frame yet, marks it dirty in this generation, takes its blocks.
   void prepare_write(Frame& frame, Reservation& reservation) {
-    if (frame.dirty_generation != generation_.load(std::memory_order_relaxed)) {
-      become_dirty(frame, reservation);
+    if (frame.change_epoch != epoch_.load(std::memory_order_relaxed)) {
+      begin_change(frame, reservation);
     }
+  }
+  /// To be called before a border of a leaf moves though none of its items change: what the epoch that
+  /// is being captured erased stays with the border of then. @pre latched exclusive
+  void settle_epoch(Frame& frame) {
+    if (frame.change_epoch != epoch_.load(std::memory_order_relaxed)) leave_epoch(frame);
   }
   /// Blocks that one dirty node takes from a reservation at most, table pages included.
   [[nodiscard]] std::uint64_t blocks_per_dirty_node() const;
@@ -75,8 +81,28 @@ class NodeCache {
   [[nodiscard]] std::uint64_t dirty_bytes() const;
   [[nodiscard]] std::uint64_t resident_nodes() const;
 
+  // ---- the log ----
+  /// Changes are counted in epochs: each capture, and each freeze, ends one. This is the current one.
+  [[nodiscard]] Epoch epoch() const { return {epoch_.load(std::memory_order_acquire)}; }
+  /// The last epoch in which anything changed, as far as that is known.
+  [[nodiscard]] Epoch last_change() const;
+  /// A leaf with changes of an epoch that ended.
+  struct ChangedLeaf {
+    Key low;
+    Frame* frame = nullptr;
+  };
+  /// Ends the epoch and returns the leaves that changed in it, to be captured until end_capture(). Gate
+  /// closed; O(leaves).
+  std::vector<ChangedLeaf> cut_epoch();
+  /// Shows a leaf of cut_epoch() as it was at the cut, with what had changed in it, unless it was shown
+  /// before. It may be changed meanwhile: whoever does that first leaves a copy for this.
+  void capture(const ChangedLeaf& changed, FunctionRef<void(const Leaf&, ErasedKeys&)> visit);
+  /// The capture is complete, or was given up.
+  void end_capture();
+
   // ---- the checkpoint ----
-  /// The dirty frames become frozen, a new generation opens. Gate closed; O(1).
+  /// The dirty frames become frozen, a new generation opens. Gate closed; O(1). The epoch has just
+  /// ended.
   void freeze();
   /// A node that the frozen generation changed.
   struct FrozenNode {
@@ -117,8 +143,11 @@ class NodeCache {
   Result<void> read_node(Frame& frame, const TableEntry& entry, NodeId id, std::uint8_t level,
                          Key low, Key high);
   void occupy(Frame& frame, NodeId id, Key low, Key high);
+  void begin_change(Frame& frame, Reservation& reservation);
+  void leave_epoch(Frame& frame);
   void become_dirty(Frame& frame, Reservation& reservation);
   void preserve_frozen(Frame& frame);
+  AlignedBuffer spare_image();
   std::mutex& load_mutex(NodeId id) { return load_mutexes_[id.value % load_mutexes_.size()]; }
 
   Placement& placement_;
@@ -137,6 +166,18 @@ class NodeCache {
   std::array<std::atomic<Frame*>, 2> dirty_{};
   std::array<std::atomic<std::uint64_t>, 2> reserved_{};
   std::array<std::atomic<std::uint64_t>, 2> dirty_count_{};
+
+  /// A leaf of the epoch being captured that was changed before its turn came.
+  struct LeftCopy {
+    AlignedBuffer image;
+    ChunkBitmap chunks;
+    ErasedKeys erased;
+  };
+  std::atomic<std::uint64_t> epoch_{1};
+  std::atomic<std::uint64_t> capturing_{0};  ///< the epoch being captured; 0: none
+  mutable std::mutex epoch_mutex_;           ///< the two below
+  std::vector<Frame*> changed_leaves_;       ///< in the current epoch; a frame may be there twice
+  std::unordered_map<Frame*, LeftCopy> left_copies_;
 
   std::array<std::mutex, 64> load_mutexes_;
   mutable std::mutex frames_mutex_;  ///< the lists below

@@ -4,7 +4,9 @@
 
 #include "base/clock.hpp"
 #include "checkpoint/checkpointer.hpp"
+#include "checkpoint/committer.hpp"
 #include "device/block_device.hpp"
+#include "device/flush_tracker.hpp"
 #include "format/items.hpp"
 #include "format/layout.hpp"
 #include "frame/node_cache.hpp"
@@ -21,6 +23,8 @@ struct FsContext {
   const NodeCache& cache;
   BTree& tree;
   Checkpointer& checkpointer;
+  Committer& committer;
+  FlushTracker& flushes;
   Clock& clock;
   Counters& counters;
   Layout layout;

@@ -144,6 +144,7 @@ Result<void> DataPlacer::write(DetachedExtents& target, std::span<const ConstByt
   context_.counters.add(Counter::kDeviceWrites, requests.size());
   context_.counters.add(Counter::kDataBytesWritten, written);
   Result<void> done = context_.device.submit(requests);
+  context_.flushes.note_write();
   // Nothing names these blocks yet; but a device that loses writes is not to be trusted with more.
   if (!done) context_.checkpointer.fail(done.error());
   return done;

@@ -31,11 +31,25 @@ Result<void> Filesystem::mount() {
   return orphans_.clean_up();
 }
 
-FreezeParticipant::Counts Filesystem::before_freeze() {
+CutParticipant::Counts Filesystem::before_cut() {
   const Result<void> written = inodes_.write_changed();
   // The leaves are in memory, so this does not happen; if it does, the cut must not be used.
   if (!written) context_.checkpointer.fail(written.error());
   return {numbers_.next(), count_.value()};
+}
+
+// ---- durability ----
+
+Result<void> Filesystem::fsync(InodeNumber inode) {
+  return context_.committer.make_durable(TRY(inodes_.get(inode))->last_change());
+}
+
+Result<void> Filesystem::fdatasync(InodeNumber inode) {
+  return context_.committer.make_durable(TRY(inodes_.get(inode))->last_data_change());
+}
+
+Result<void> Filesystem::sync() {
+  return context_.committer.make_durable(context_.tree.last_change());
 }
 
 // ---- handles ----

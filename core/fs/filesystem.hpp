@@ -28,7 +28,7 @@ namespace cordwood {
 /// leaves that it will change; change. Errors up to there change nothing. An error after the first
 /// change makes the volume refuse all further ones.
 /// @threads any.
-class Filesystem final : public FreezeParticipant {
+class Filesystem final : public CutParticipant {
  public:
   /// What the superblock tells.
   struct Start {
@@ -81,13 +81,20 @@ class Filesystem final : public FreezeParticipant {
   Result<std::uint64_t> seek_data(InodeNumber inode, std::uint64_t offset);
   Result<std::uint64_t> seek_hole(InodeNumber inode, std::uint64_t offset);
 
+  // ---- durability ----
+  /// Makes what was changed of an inode, before the call, durable; and all that came before that.
+  Result<void> fsync(InodeNumber inode);
+  /// The same, but for attributes other than the size.
+  Result<void> fdatasync(InodeNumber inode);
+  Result<void> sync();
+
   // ---- handles ----
   /// Keeps an inode alive without a name until close_inode().
   Result<void> open_inode(InodeNumber inode);
   Result<void> close_inode(InodeNumber inode);
 
   [[nodiscard]] std::uint64_t inode_count() const { return count_.value(); }
-  Counts before_freeze() override;
+  Counts before_cut() override;
 
  private:
   /// Data that a new inode starts with: an encoded extent item at offset 0.

@@ -44,6 +44,15 @@ class Inode {
     item_ = item;
   }
 
+  /// The epochs of its last change, and of the last one to more than its attributes; if that was before
+  /// it was loaded, the last in which anything changed. @threads any
+  [[nodiscard]] Epoch last_change() const {
+    return {last_change_.load(std::memory_order_acquire)};
+  }
+  [[nodiscard]] Epoch last_data_change() const {
+    return {last_data_change_.load(std::memory_order_acquire)};
+  }
+
   /// Whether it has neither a name nor an open handle, or never was: nobody may use it any more.
   [[nodiscard]] bool gone() const { return gone_.load(std::memory_order_acquire); }
   /// @pre exclusive lock
@@ -72,6 +81,8 @@ class Inode {
   mutable VersionLatch latch_;  ///< of item_, for readers without the lock
   InodeItem item_;
   bool directory_ = false;
+  std::atomic<std::uint64_t> last_change_{0};
+  std::atomic<std::uint64_t> last_data_change_{0};
   std::atomic<bool> gone_{false};
   std::atomic<std::uint64_t> parent_{0};
 

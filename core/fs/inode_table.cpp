@@ -94,6 +94,9 @@ Result<void> InodeTable::load(Inode& inode) {
       return corrupt(Place::kInode, inode.number.value, "directory has no parent");
     }
   }
+  const std::uint64_t epoch = tree_.last_change().value;
+  inode.last_change_.store(epoch, std::memory_order_relaxed);
+  inode.last_data_change_.store(epoch, std::memory_order_relaxed);
   inode.set_parent({parent});
   inode.publish(*item);
   inode.directory_ = item->is_directory();
@@ -152,7 +155,8 @@ Result<void> InodeTable::prepare(Reservation& reservation, Inode& inode) {
   return {};
 }
 
-Result<void> InodeTable::store(Reservation& reservation, Inode& inode, const InodeItem& item) {
+Result<void> InodeTable::store(Reservation& reservation, Inode& inode, const InodeItem& item,
+                               Change change) {
   if (inode.is_directory()) {
     CW_DCHECK(inode.changed);
   } else {
@@ -164,6 +168,9 @@ Result<void> InodeTable::store(Reservation& reservation, Inode& inode, const Ino
         &inode.own_hint));
     if (!found) return corrupt(Place::kInode, inode.number.value, "inode item has vanished");
   }
+  const std::uint64_t epoch = tree_.epoch().value;
+  inode.last_change_.store(epoch, std::memory_order_release);
+  if (change == Change::kAll) inode.last_data_change_.store(epoch, std::memory_order_release);
   inode.publish(item);
   return {};
 }

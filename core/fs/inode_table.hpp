@@ -34,10 +34,16 @@ class InodeTable {
 
   /// Brings in what store() needs, so that it will not meet an error. Changes nothing.
   Result<void> prepare(Reservation& reservation, Inode& inode);
+  /// What an operation changed of an inode.
+  enum class Change : std::uint8_t {
+    kAll,         ///< data, size, names, or everything
+    kAttributes,  ///< nothing that fdatasync() must make durable
+  };
   /// Gives an inode a changed item, which other threads see at once. A directory's reaches the tree
-  /// with the next freeze, any other one now.
+  /// with the next cut, any other one now.
   /// @pre prepare() in this operation, exclusive lock
-  Result<void> store(Reservation& reservation, Inode& inode, const InodeItem& item);
+  Result<void> store(Reservation& reservation, Inode& inode, const InodeItem& item,
+                     Change change = Change::kAll);
   /// Writes the changed directories to the tree. @pre gate closed
   Result<void> write_changed();
 

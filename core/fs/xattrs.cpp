@@ -163,7 +163,7 @@ Result<void> Filesystem::change_xattr(Inode& owner, XattrChange& change) {
     } else {
       TRY(context_.tree.put(reservation, change.key, change.list.encode()));
     }
-    return inodes_.store(reservation, owner, item);
+    return inodes_.store(reservation, owner, item, InodeTable::Change::kAttributes);
   });
 }
 

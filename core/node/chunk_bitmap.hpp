@@ -29,6 +29,11 @@ class ChunkBitmap {
     }
     return false;
   }
+  /// Whether the chunk of this byte is marked. @pre inside 64 KiB
+  [[nodiscard]] bool holds(std::uint32_t byte) const {
+    const std::uint32_t chunk = byte / kChunkBytes;
+    return ((words_[chunk / 64] >> (chunk % 64)) & 1) != 0;
+  }
   /// Carries marks along with bytes that moved: each byte of [first, first + bytes) whose chunk is
   /// marked in `source` gets its chunk marked here, at its new place from `target` on. So no record
   /// among the bytes loses its dirtiness, at any alignment. @pre as in mark()

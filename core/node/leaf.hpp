@@ -75,6 +75,9 @@ class Leaf {
   void compact(std::byte* scratch);
   /// Writes the on-disk form to `target` (node_bytes): packed, free space zero, no garbage.
   void pack(std::byte* target) const;
+  /// Makes the leaf as short as its content, rounded up to 8 bytes; returns that length. A view of the
+  /// old length must not be used any more. @pre no garbage
+  [[nodiscard]] std::uint32_t shrink_to_content();
   /// Moves the slots [first, last) to the front or back of `target`, which must order after /
   /// before them and have the room (it is compacted first when needed, with `scratch`).
   void move_to_front_of(Leaf& target, std::uint32_t first, std::byte* scratch);  ///< [first, count)
@@ -83,10 +86,15 @@ class Leaf {
   /// @pre all keys there are smaller, and the footprints fit contiguously
   void copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const;
 
-  /// Whether an item changed since the bitmap was last cleared; also true for one that shares a
-  /// chunk with one that did. False without a bitmap.
-  [[nodiscard]] bool dirty(std::uint32_t slot) const {
-    return chunks_ != nullptr && chunks_->any(offset(slot), record_bytes(offset(slot)));
+  /// Whether an item changed since the bitmap was last cleared. Also true for one whose record begins
+  /// in a chunk where another one changed. False without a bitmap.
+  /// A record that changed has all of its chunks marked, so a look at the first one will do.
+  [[nodiscard]] bool changed(std::uint32_t slot) const {
+    return chunks_ != nullptr && chunks_->holds(offset(slot));
+  }
+  /// Bytes of the chunks in which anything changed; those of records that are gone are among them.
+  [[nodiscard]] std::uint32_t changed_bytes() const {
+    return chunks_ == nullptr ? 0 : chunks_->count() * ChunkBitmap::kChunkBytes;
   }
 
   /// Footprint (slot + record) of a slot's item.

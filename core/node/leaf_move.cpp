@@ -69,6 +69,20 @@ void Leaf::pack(std::byte* target) const {
   std::memset(target + slots, 0, packed.heap_top() - slots);
 }
 
+std::uint32_t Leaf::shrink_to_content() {
+  CW_CHECK(heap_garbage() == 0);
+  const std::uint32_t total = count();
+  const std::uint32_t top = heap_top();
+  const std::uint32_t heap_bytes = node_bytes_ - top;
+  const std::uint32_t bytes = round_up(slots_end(total) + heap_bytes, 8u);
+  const std::uint32_t shift = node_bytes_ - bytes;
+  for (std::uint32_t slot = 0; slot < total; ++slot) set_offset(slot, offset(slot) - shift);
+  std::memmove(data_ + top - shift, data_ + top, heap_bytes);
+  std::memset(data_ + slots_end(total), 0, top - shift - slots_end(total));
+  set_heap_top(top - shift);
+  return bytes;
+}
+
 std::uint32_t Leaf::footprint(std::uint32_t first, std::uint32_t last) const {
   std::uint32_t sum = 0;
   for (std::uint32_t slot = first; slot < last; ++slot) sum += footprint(slot);

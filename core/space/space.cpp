@@ -84,6 +84,10 @@ std::uint64_t Space::emergency_blocks() const {
 bool Space::State::take_available(std::uint64_t blocks, ReserveClass reserve_class) {
   if (blocks > kMaxDeviceBlocks) return false;
   const auto wanted = static_cast<std::int64_t>(blocks);
+  if (reserve_class == ReserveClass::kReplay) {
+    available.fetch_sub(wanted, std::memory_order_acq_rel);
+    return true;
+  }
   const std::int64_t left_alone =
       reserve_class == ReserveClass::kNormal ? emergency_blocks.load(std::memory_order_relaxed) : 0;
   std::int64_t now = available.load(std::memory_order_relaxed);

@@ -19,6 +19,7 @@ namespace cordwood {
 enum class ReserveClass : std::uint8_t {
   kNormal,     ///< leaves the emergency reserve alone
   kEmergency,  ///< unlink, rmdir, truncate: may use all of it
+  kReplay,     ///< always granted: what the log tells fitted once
 };
 
 /// Which stream an allocation belongs to; each keeps its own place, so that they do not interleave.
@@ -87,7 +88,7 @@ class Space {
   Result<void> free(BlockRun run);
   /// Marks a run as used without having allocated it (replay of a log, repair).
   /// @errors corrupt when a block of it is in use.
-  Result<void> claim(BlockRun run);
+  Result<void> claim(BlockRun run, ReserveClass reserve_class = ReserveClass::kEmergency);
 
   // ---- the checkpoint ----
   /// The current generation becomes the frozen one. Gate closed; O(1).

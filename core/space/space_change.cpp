@@ -156,7 +156,7 @@ Result<void> Space::free_frozen(BlockRun run) {
 
 // ---- free -> used
 
-Result<void> Space::claim(BlockRun run) {
+Result<void> Space::claim(BlockRun run, ReserveClass reserve_class) {
   State& state = *state_;
   const auto claimed = [&]() -> Result<bool> {
     return state.change_all(
@@ -169,7 +169,7 @@ Result<void> Space::claim(BlockRun run) {
   const Error in_use = corrupt(Place::kBlock, run.first.value, "claimed blocks are in use");
   if (!state.plausible(run)) return in_use;
   // Promised blocks may not be claimed: those who hold the promise count on them.
-  if (!state.take_available(run.count, ReserveClass::kEmergency)) {
+  if (!state.take_available(run.count, reserve_class)) {
     return make_error(Errc::kNoSpace, "all free blocks are promised");
   }
   const Result<bool> result = claimed();

@@ -37,6 +37,20 @@ const char* counter_name(Counter counter) {
     case Counter::kSuperblockBytesWritten: return "superblock_bytes_written";
     case Counter::kDataBytesWritten: return "data_bytes_written";
     case Counter::kGateClosedNs: return "gate_closed_ns";
+    case Counter::kFsyncs: return "fsyncs";
+    case Counter::kFsyncsIdle: return "fsyncs_idle";
+    case Counter::kCommits: return "commits";
+    case Counter::kCommitsByCheckpoint: return "commits_by_checkpoint";
+    case Counter::kCaptures: return "captures";
+    case Counter::kCaptureNs: return "capture_ns";
+    case Counter::kLogBatches: return "log_batches";
+    case Counter::kLogRecords: return "log_records";
+    case Counter::kLogBytesWritten: return "log_bytes_written";
+    case Counter::kLogItems: return "log_items";
+    case Counter::kLogRuns: return "log_runs";
+    case Counter::kLogWholeLeaves: return "log_whole_leaves";
+    case Counter::kLogTombstones: return "log_tombstones";
+    case Counter::kLogDeviceCommands: return "log_device_commands";
     case Counter::kCount: break;
   }
   return "unknown";

@@ -23,6 +23,8 @@ enum class EventKind : std::uint8_t {
   kCheckpointDone,  ///< generation, nodes written, bytes written
   kAllocate,        ///< first block, blocks
   kFree,            ///< first block, blocks: pending until the checkpoint is durable
+  kLogWrite,        ///< sequence, first block in the ring, bytes
+  kLogDurable,      ///< sequence: the records before it are durable
 };
 
 struct Event {

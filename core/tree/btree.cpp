@@ -324,6 +324,7 @@ Result<void> BTree::erase(Reservation& reservation, Key key, Hint* hint) {
   cache_.prepare_write(*frame, reservation);
   const std::uint32_t used_before = leaf.used_bytes();
   leaf.erase(at.slot);
+  frame->erased.add(leaf, key);
   if (frame->next_insert_slot > at.slot) --frame->next_insert_slot;
   const bool worth_merging = thin_step(used_before) != thin_step(leaf.used_bytes());
   frame->latch.unlock();

@@ -84,6 +84,10 @@ class BTree {
   /// No tree calls from inside `visit`.
   Result<void> scan(Key from, Key end, FunctionRef<bool(Key, ConstBytes)> visit);
 
+  /// The epoch that a change made now belongs to, and the last one in which anything changed.
+  [[nodiscard]] Epoch epoch() const { return cache_.epoch(); }
+  [[nodiscard]] Epoch last_change() const { return cache_.last_change(); }
+
   /// Joins thin dirty neighbours before a checkpoint writes them (adaptive policy only).
   void repack_dirty(Reservation& reservation);
 

@@ -40,7 +40,7 @@ Result<void> TreeSurgeon::open_right_neighbour(const Insertion& insertion) {
   TRY(ensure_parent_room(0));
   Frame& frame = leaf_frame();
   Frame* right = TRY(cache_.create(0, insertion.key, frame.high(), reservation_));
-  frame.set_high(insertion.key);
+  set_border(frame, *right, insertion.key);
   insert_into_parent(0, insertion.key, right->node());
   tree_.counters_.add(Counter::kAppendSplits);
   tree_.trace_(EventKind::kAppendSplit, frame.node().value, right->node().value);
@@ -64,7 +64,7 @@ Result<void> TreeSurgeon::split_leaf(const Insertion& insertion) {
   Leaf target = cache_.leaf(*right);
   cache_.prepare_write(frame, reservation_);
   leaf.move_to_front_of(target, cut, tree_.scratch());
-  frame.set_high(separator);
+  set_border(frame, *right, separator);
   if (frame.next_insert_slot > cut) right->next_insert_slot = frame.next_insert_slot - cut;
   frame.next_insert_slot = std::min(frame.next_insert_slot, cut);
   insert_into_parent(0, separator, right->node());
@@ -137,8 +137,7 @@ bool TreeSurgeon::push_right(const Insertion& insertion, Frame& right) {
   const std::uint32_t index = index_in_parent(0);
   if (insertion.at_end()) {
     // The border moves below the new key: nothing else has to.
-    frame.set_high(insertion.key);
-    right.set_low(insertion.key);
+    set_border(frame, right, insertion.key);
     set_separator(0, index + 1, insertion.key);
     return true;
   }
@@ -161,8 +160,7 @@ bool TreeSurgeon::push_right(const Insertion& insertion, Frame& right) {
   cache_.prepare_write(frame, reservation_);
   cache_.prepare_write(right, reservation_);
   leaf.move_to_front_of(target, cut, tree_.scratch());
-  frame.set_high(separator);
-  right.set_low(separator);
+  set_border(frame, right, separator);
   frame.next_insert_slot = std::min(frame.next_insert_slot, cut);
   right.next_insert_slot += insertion.count - cut;
   set_separator(0, index + 1, separator);
@@ -177,8 +175,7 @@ bool TreeSurgeon::push_left(const Insertion& insertion, Frame& left) {
   const std::uint32_t index = index_in_parent(0);
   if (insertion.at_start()) {
     const Key first = leaf.key(0);
-    frame.set_low(first);
-    left.set_high(first);
+    set_border(left, frame, first);
     set_separator(0, index, first);
     return true;
   }
@@ -201,8 +198,7 @@ bool TreeSurgeon::push_left(const Insertion& insertion, Frame& left) {
   cache_.prepare_write(frame, reservation_);
   cache_.prepare_write(left, reservation_);
   leaf.move_to_back_of(target, cut, tree_.scratch());
-  frame.set_low(separator);
-  left.set_high(separator);
+  set_border(left, frame, separator);
   frame.next_insert_slot -= std::min(frame.next_insert_slot, cut);
   set_separator(0, index, separator);
   tree_.counters_.add(Counter::kPushedBytes, moved);

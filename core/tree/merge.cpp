@@ -65,6 +65,7 @@ bool TreeSurgeon::merge_leaf_with(Side side, std::uint32_t used_max, bool dirty_
   // The right one only leaves, but a frozen image of it must be taken before the move.
   cache_.prepare_write(*right, reservation_);
   source.move_to_back_of(target, source.count(), tree_.scratch());
+  right->erased.move_all(left->erased);
   left->set_high(right->high());
   erase_from_parent(0, right->node());
   tree_.counters_.add(Counter::kMerges);

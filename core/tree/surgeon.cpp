@@ -139,6 +139,23 @@ void TreeSurgeon::erase_from_parent(std::uint32_t level, NodeId child) {
   parent.latch.unlock();
 }
 
+/// Moves the border between two neighbouring leaves; what was erased there changes sides with it.
+/// @pre both latched exclusive
+void TreeSurgeon::set_border(Frame& left, Frame& right, Key key) {
+  cache_.settle_epoch(left);
+  cache_.settle_epoch(right);
+  left.set_high(key);
+  right.set_low(key);
+  if (left.erased.any_from(key)) {
+    cache_.prepare_write(right, reservation_);
+    left.erased.move_from(key, right.erased);
+  }
+  if (right.erased.any_below(key)) {
+    cache_.prepare_write(left, reservation_);
+    right.erased.move_below(key, left.erased);
+  }
+}
+
 /// Moves the border between the children index - 1 and index of the parent of `level`.
 void TreeSurgeon::set_separator(std::uint32_t level, std::uint32_t index, Key key) {
   Frame& parent = *path_[level + 1];

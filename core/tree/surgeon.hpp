@@ -70,6 +70,7 @@ class TreeSurgeon {
   void insert_into_parent(std::uint32_t level, Key separator, NodeId child);
   void erase_from_parent(std::uint32_t level, NodeId child);
   void set_separator(std::uint32_t level, std::uint32_t index, Key key);
+  void set_border(Frame& left, Frame& right, Key key);
 
   // Making room
   [[nodiscard]] Insertion plan(Key key, std::size_t item_bytes);

@@ -37,6 +37,7 @@ json::object superblock_json(const Superblock& superblock) {
       {"log_first_block", superblock.log_first_block},
       {"log_blocks", superblock.log_blocks},
       {"log_sequence", superblock.log_sequence},
+      {"log_block", superblock.log_block},
       {"next_inode", superblock.next_inode},
       {"inode_count", superblock.inode_count},
       {"created_seconds", superblock.created_seconds},

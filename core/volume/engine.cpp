@@ -18,6 +18,8 @@ Volume::Engine::~Engine() = default;
 Result<void> Volume::Engine::start() {
   TRY(start_nodes());
   start_tree({{opened.root_node}, static_cast<std::uint8_t>(opened.root_level)});
+  TRY(replay_log());
+  start_upper_layers();
   return {};
 }
 
@@ -32,6 +34,8 @@ Result<void> Volume::Engine::start_empty() {
   const NodeId id = root->node();
   root->latch.unlock();
   start_tree({id, 0});
+  replay.end = {opened.log_sequence, opened.log_block};
+  start_upper_layers();
   return {};
 }
 
@@ -48,16 +52,46 @@ Result<void> Volume::Engine::start_nodes() {
 
 void Volume::Engine::start_tree(TreeRoot root) {
   tree.emplace(*cache, options.policy, counters, trace, root);
+}
+
+Result<void> Volume::Engine::replay_log() {
+  replay = TRY(plan_replay(device, layout, opened));
+  if (replay.damage && !options.discard_log) return *replay.damage;
+  if (replay.records == 0) return {};
+  return apply_replay(replay, device, layout, opened, *tree, *cache, *space);
+}
+
+Result<void> Volume::Engine::finish_replay() {
+  const bool closed = opened.mount_state == static_cast<std::uint32_t>(MountState::kClean);
+  if (options.read_only || (closed && replay.records == 0)) return {};
+  return checkpointer->checkpoint(MountState::kMounted, Checkpointer::Need::kAlways);
+}
+
+void Volume::Engine::start_upper_layers() {
+  // After a crash the ring may hold records that do not count. New ones get sequences that are far from
+  // theirs, so that nothing ever continues the one with the other.
+  constexpr std::uint64_t kSequencesSkipped = std::uint64_t{1} << 20;
+  const bool closed = opened.mount_state == static_cast<std::uint32_t>(MountState::kClean);
+  LogPosition start = replay.end;
+  start.block %= layout.log.count;
+  if (!closed || replay.records != 0) start.sequence += kSequencesSkipped;
+  log.emplace(Log::Parts{device, layout, *cache, flushes, clock, counters}, opened, start,
+              options.policy, trace);
   const std::size_t dirty_bytes_max =
       options.dirty_bytes_max != 0 ? options.dirty_bytes_max : options.cache_bytes / 2;
-  checkpointer.emplace(Checkpointer::Parts{*placement, *table, *cache, *tree}, opened, clock, trace,
-                       dirty_bytes_max);
+  checkpointer.emplace(Checkpointer::Parts{*placement, *table, *cache, *tree, *log}, opened, clock,
+                       trace, dirty_bytes_max);
+  committer.emplace(*checkpointer, *log, counters);
   const auto item_max = static_cast<std::uint32_t>(max_item_bytes(layout.node_bytes));
   const auto inline_max =
       std::min(options.inline_max, item_max - static_cast<std::uint32_t>(sizeof(ExtentHeader)));
-  context.emplace(FsContext{device, *space, *cache, *tree, *checkpointer, clock, counters, layout,
+  context.emplace(FsContext{device, *space, *cache, *tree, *checkpointer, *committer, flushes, clock,
+                            counters, layout,
                             NameHasher{opened.volume_seed(), opened.name_hash_bits}, inline_max});
-  filesystem.emplace(*context, Filesystem::Start{opened.next_inode, opened.inode_count});
+  const bool replayed = replay.records != 0;
+  filesystem.emplace(*context,
+                     Filesystem::Start{replayed ? replay.next_inode : opened.next_inode,
+                                       replayed ? replay.inode_count : opened.inode_count});
   checkpointer->set_participant(&*filesystem);
   space->set_emergency_blocks(emergency_blocks());
 }

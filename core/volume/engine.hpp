@@ -4,13 +4,17 @@
 #include <optional>
 
 #include "checkpoint/checkpointer.hpp"
+#include "checkpoint/committer.hpp"
 #include "device/block_device.hpp"
+#include "device/flush_tracker.hpp"
 #include "format/layout.hpp"
 #include "format/superblock.hpp"
 #include "frame/node_cache.hpp"
 #include "frame/node_table.hpp"
 #include "frame/placement.hpp"
 #include "fs/filesystem.hpp"
+#include "log/log.hpp"
+#include "log/replay.hpp"
 #include "space/space.hpp"
 #include "trace/counters.hpp"
 #include "trace/trace.hpp"
@@ -25,9 +29,11 @@ struct Volume::Engine {
          const Layout& its_layout);
   ~Engine();
 
-  /// Sets up the layers on the state that the superblock names.
-  /// @errors corrupt: group table damaged; I/O.
+  /// Sets up the layers on the state that the superblock names, and applies the log to it, in memory.
+  /// @errors corrupt: group table damaged, or the log, unless that is to be discarded; I/O.
   Result<void> start();
+  /// Makes a state that the log led to the new checkpoint, before anything else is changed.
+  Result<void> finish_replay();
   /// The same for a volume that is only being made: the superblock names no tree yet, so an empty one
   /// begins here.
   Result<void> start_empty();
@@ -44,13 +50,19 @@ struct Volume::Engine {
   std::optional<NodeTable> table;
   std::optional<NodeCache> cache;
   std::optional<BTree> tree;
+  FlushTracker flushes;
+  ReplayPlan replay;
+  std::optional<Log> log;
   std::optional<Checkpointer> checkpointer;
+  std::optional<Committer> committer;
   std::optional<FsContext> context;
   std::optional<Filesystem> filesystem;
 
  private:
   Result<void> start_nodes();
   void start_tree(TreeRoot root);
+  Result<void> replay_log();
+  void start_upper_layers();
   [[nodiscard]] std::uint64_t emergency_blocks() const;
 };
 

@@ -185,6 +185,7 @@ const char* place_word(Place place) {
     case Place::kInode: return "inode";
     case Place::kGroup: return "group";
     case Place::kTablePage: return "table_page";
+    case Place::kLogRecord: return "log_record";
     case Place::kValue: return "value";
   }
   return "";

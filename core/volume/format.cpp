@@ -31,6 +31,7 @@ Result<Superblock> first_superblock(const FormatOptions& options, const Layout& 
   sb.next_node_id = 1;
   sb.log_first_block = layout.log.first.value;
   sb.log_blocks = layout.log.count;
+  sb.log_sequence = 1;
   sb.next_inode = Filesystem::kFirstFreeInode;
   sb.inode_count = 1;
   sb.created_seconds = now.seconds;
@@ -76,7 +77,8 @@ Result<void> erase_old(BlockDevice& device, const Layout& layout) {
 Result<void> Volume::format(BlockDevice& device, const FormatOptions& options) {
   const DeviceGeometry geometry = device.geometry();
   const Layout layout =
-      TRY(Layout::compute(geometry.bytes, options.block_bytes, options.node_bytes));
+      TRY(Layout::compute(geometry.bytes, options.block_bytes,
+                                            options.node_bytes, options.log_bytes));
   if (geometry.sector_bytes > options.block_bytes) {
     return make_error(Errc::kInvalid, Place::kValue, geometry.sector_bytes,
                       "blocks cannot be smaller than the device's sectors");

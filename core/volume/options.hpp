@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "format/layout.hpp"
 #include "trace/trace.hpp"
+#include "log/policy.hpp"
 #include "tree/policy.hpp"
 
 namespace cordwood {
@@ -23,6 +24,7 @@ struct FormatOptions {
   std::uint32_t node_bytes = kDefaultNodeBytes;    ///< 4096 .. 65536, at least block_bytes
   std::string label;                               ///< at most 63 bytes of UTF-8
   std::array<std::uint8_t, 16> uuid{};             ///< must be unique: the caller draws it
+  std::uint64_t log_bytes = 0;     ///< size of the log; 0: a 64th of the device, at most 64 MiB
   std::uint32_t root_mode = 0755;                  ///< permissions of the root directory
   std::uint32_t root_uid = 0;
   std::uint32_t root_gid = 0;
@@ -31,10 +33,14 @@ struct FormatOptions {
   Clock* clock = nullptr;  ///< null: system_clock()
 };
 
+/// All switches, so that the effect of each can be measured in one run.
+struct Policy : TreePolicy, LogPolicy {};
+
 /// How to open a volume.
 struct MountOptions {
   bool read_only = false;             ///< writes nothing, not even the mount state
-  TreePolicy policy;                  ///< the switches
+  Policy policy;                      ///< the switches
+  bool discard_log = false;           ///< open though durable records of the log are damaged, without them
   std::size_t cache_bytes = 256_MiB;  ///< budget for cached nodes
   std::size_t dirty_bytes_max = 0;    ///< a checkpoint begins above it; 0: half of cache_bytes
   std::uint32_t inline_max = 2048;    ///< files up to this size live in the leaf; 0: none do
@@ -44,9 +50,10 @@ struct MountOptions {
 };
 
 /// Parses "split=adaptive,search_hint=off" into a policy, on top of what it holds.
-/// split = never_push | push_full | push_needed | adaptive; search_hint = on | off.
+/// split = never_push | push_full | push_needed | adaptive; search_hint = on | off;
+/// log_copy = bulk | per_item; log_dirty = chunks | whole; whole_threshold = 1 to 100 percent.
 /// @errors kInvalid: unknown switch or value (the sentence lists the allowed ones).
-[[nodiscard]] Result<TreePolicy> parse_policy(std::string_view text, TreePolicy base = {});
-[[nodiscard]] std::string policy_text(const TreePolicy& policy);
+[[nodiscard]] Result<Policy> parse_policy(std::string_view text, Policy base = {});
+[[nodiscard]] std::string policy_text(const Policy& policy);
 
 }  // namespace cordwood

@@ -39,5 +39,9 @@ struct SuperblockSlots {
 [[nodiscard]] inline std::uint64_t volume_bytes(const Superblock& superblock) {
   return superblock.device_blocks * superblock.block_bytes;
 }
+/// Bytes of its log ring.
+[[nodiscard]] inline std::uint64_t log_ring_bytes(const Superblock& superblock) {
+  return superblock.log_blocks * superblock.block_bytes;
+}
 
 }  // namespace cordwood

@@ -36,7 +36,8 @@ namespace {
 /// Whether the device and this program can serve the volume; and how it is laid out.
 Result<Layout> check_opened(const Superblock& superblock, const DeviceGeometry& geometry) {
   const std::uint64_t bytes = volume_bytes(superblock);
-  const Layout layout = TRY(Layout::compute(bytes, superblock.block_bytes, superblock.node_bytes));
+  const Layout layout = TRY(Layout::compute(bytes, superblock.block_bytes, superblock.node_bytes,
+                                            log_ring_bytes(superblock)));
   if (layout.device_blocks != superblock.device_blocks ||
       layout.log.first.value != superblock.log_first_block ||
       layout.log.count != superblock.log_blocks) {
@@ -64,6 +65,7 @@ Result<std::unique_ptr<Volume>> Volume::open(BlockDevice& device, const MountOpt
   // A feature unknown here that only writers must know.
   if (superblock.read_only_features != 0) engine->options.read_only = true;
   if (engine->options.read_only) engine->checkpointer->set_read_only();
+  TRY(engine->finish_replay());
   TRY(engine->filesystem->mount());
   return std::unique_ptr<Volume>(new Volume(std::move(engine)));
 }
@@ -74,7 +76,15 @@ Volume::~Volume() { (void)close(); }
 
 Result<void> Volume::close() { return engine_->checkpointer->checkpoint(MountState::kClean); }
 
-Result<void> Volume::sync() { return engine_->checkpointer->checkpoint(); }
+// ---- durability ----
+
+Result<void> Volume::fsync(InodeNumber inode) { return engine_->filesystem->fsync(inode); }
+
+Result<void> Volume::fdatasync(InodeNumber inode) { return engine_->filesystem->fdatasync(inode); }
+
+Result<void> Volume::sync() { return engine_->filesystem->sync(); }
+
+Result<void> Volume::checkpoint() { return engine_->checkpointer->checkpoint(); }
 
 // ---- names ----
 
@@ -200,10 +210,16 @@ VolumeStatistics Volume::statistics() const {
   statistics.table_levels = engine_->table->levels();
   statistics.tree_levels = std::uint64_t{engine_->tree->root().level} + 1;
   statistics.generation = engine_->cache->generation();
+  statistics.log_bytes = engine_->log->capacity_bytes();
+  statistics.log_used_bytes = engine_->log->used_bytes();
+  statistics.gate_closed_ns = engine_->checkpointer->gate_closed_ns();
+  statistics.group_sizes = engine_->committer->group_sizes();
   return statistics;
 }
 
 Superblock Volume::superblock() const { return engine_->checkpointer->superblock(); }
+
+const ReplayPlan& Volume::replay() const { return engine_->replay; }
 
 const MountOptions& Volume::options() const { return engine_->options; }
 

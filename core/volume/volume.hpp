@@ -16,7 +16,9 @@
 #include "device/block_device.hpp"
 #include "format/superblock.hpp"
 #include "fs/types.hpp"
+#include "log/replay.hpp"
 #include "trace/counters.hpp"
+#include "trace/histogram.hpp"
 #include "volume/options.hpp"
 
 namespace cordwood {
@@ -41,6 +43,10 @@ struct VolumeStatistics {
   std::uint64_t table_levels = 0;
   std::uint64_t tree_levels = 0;
   Generation generation;  ///< the one that is being changed
+  std::uint64_t log_bytes = 0;       ///< of the log ring
+  std::uint64_t log_used_bytes = 0;  ///< since the last checkpoint
+  HistogramSummary gate_closed_ns;   ///< for how long cuts and freezes kept changes out
+  HistogramSummary group_sizes;      ///< callers of fsync() that one commit served
 };
 
 /// An open inode: it stays usable after its last name is gone, until the handle is closed.
@@ -68,8 +74,9 @@ class InodeHandle {
 ///
 /// Objects are named by inode number, children by parent and name; resolve() walks a path. Nothing here
 /// checks permissions: that is the caller's policy (a FUSE mount lets the kernel do it).
-/// Changes are durable after sync(), close(), or when memory pressure made a checkpoint; a crash
-/// returns to the last checkpoint. After a failed write or flush every change gets kFailed until the
+/// Changes are durable after fsync(), sync(), checkpoint(), close(), or when memory pressure made a
+/// checkpoint. After a crash the volume is as it was at some moment not older than the last of these,
+/// between two operations. After a failed write or flush every change gets kFailed until the
 /// volume is opened again; reading goes on.
 /// @threads every call may come from any thread at any time, except open, close and the destructor.
 class Volume {
@@ -93,8 +100,18 @@ class Volume {
   /// @pre no InodeHandle is open and no other call is running.
   Result<void> close();
 
+  // ---- durability ----
+  /// Makes what was changed of an inode before the call durable (data, attributes, names; of a directory
+  /// its entries), and with it all that was changed earlier anywhere: one write to the log and at most
+  /// one flush, shared with other callers. No I/O if it is durable already.
+  /// @errors kFailed, I/O: the volume takes no more changes; nothing is known about what was not durable.
+  Result<void> fsync(InodeNumber inode);
+  /// The same without attributes other than the size.
+  Result<void> fdatasync(InodeNumber inode);
   /// Makes everything done before the call durable.
   Result<void> sync();
+  /// The same by a checkpoint: the tree itself is written, and the log is empty afterwards.
+  Result<void> checkpoint();
 
   // ---- names ----
   Result<Attributes> lookup(InodeNumber parent, std::string_view name);
@@ -160,6 +177,8 @@ class Volume {
   [[nodiscard]] VolumeStatistics statistics() const;
   /// The superblock of the last checkpoint.
   [[nodiscard]] Superblock superblock() const;
+  /// What open() found in the log and did.
+  [[nodiscard]] const ReplayPlan& replay() const;
   [[nodiscard]] const MountOptions& options() const;
   /// Whether an earlier failure made the volume refuse changes, and why.
   [[nodiscard]] std::optional<Error> failure() const;

@@ -17,7 +17,8 @@ namespace {
 using Kind = Operation::Kind;
 
 bool is_durable(Kind kind) {
-  return kind == Kind::kSync || kind == Kind::kRemount || kind == Kind::kCheck;
+  return kind == Kind::kSync || kind == Kind::kRemount || kind == Kind::kCheck ||
+         kind == Kind::kCheckpoint;
 }
 
 /// Generations of the superblocks that are whole.

@@ -72,7 +72,9 @@ std::string Executor::apply(const Operation& operation) {
 }
 
 std::string Executor::check() {
-  if (const Result<void> done = volume_->sync(); !done) return "sync: " + done.error().message();
+  if (const Result<void> done = volume_->checkpoint(); !done) {
+    return "checkpoint: " + done.error().message();
+  }
   const auto unnamed = std::count_if(model_.inodes().begin(), model_.inodes().end(),
                                      [](const auto& entry) { return entry.second->links == 0; });
   return findings(device_, static_cast<std::uint64_t>(unnamed));
@@ -129,6 +131,8 @@ bool Executor::may_need_space(const Operation& operation) const {
     case Kind::kRemoveXattr:
     case Kind::kClose:
     case Kind::kSync:
+    case Kind::kFsync:
+    case Kind::kCheckpoint:
     case Kind::kCheck:
     case Kind::kRemount: return false;
     case Kind::kTruncate: {
@@ -181,6 +185,8 @@ void Executor::run(const Operation& operation) {
     case Kind::kClock:
       return clock_.set({static_cast<std::int64_t>(operation.seed), operation.number});
     case Kind::kSync: return (void)succeeded({}, volume_->sync());
+    case Kind::kCheckpoint: return (void)succeeded({}, volume_->checkpoint());
+    case Kind::kFsync: return fsync(operation);
     case Kind::kCheck: return expect(check());
     case Kind::kCompare: return compare([](Comparer& comparer) { return comparer.all(); });
     case Kind::kCount: break;
@@ -252,6 +258,12 @@ void Executor::stale(const Operation& operation) {
   std::array<std::byte, 8> buffer{};
   (void)succeeded(allowed, volume_->read(inode, 0, buffer));
   (void)succeeded(allowed, volume_->write(inode, 0, buffer));
+}
+
+void Executor::fsync(const Operation& operation) {
+  const auto inode = target(operation.path);
+  if (!inode) return;
+  (void)succeeded({}, operation.mode == 1 ? volume_->fdatasync(*inode) : volume_->fsync(*inode));
 }
 
 // ---- handles and mounts ----

@@ -92,6 +92,7 @@ class Executor {
   void read_directory(const Operation& operation);
   void read_link(const Operation& operation);
   void stale(const Operation& operation);
+  void fsync(const Operation& operation);
 
   void write(const Operation& operation);
   void read(const Operation& operation);

@@ -50,6 +50,8 @@ constexpr Weight kWeights[] = {
     {Kind::kRemount, {1, 1, 1, 1, 1}},
     {Kind::kCheck, {1, 1, 1, 1, 1}},
     {Kind::kCompare, {1, 1, 1, 1, 1}},
+    {Kind::kFsync, {10, 20, 20, 20, 20}},
+    {Kind::kCheckpoint, {2, 4, 4, 4, 4}},
 };
 
 constexpr std::uint64_t kPhaseMax = 1500;
@@ -354,6 +356,11 @@ void Generator::fill_state(const ModelFs& model, Operation& operation) {
       operation.number = when.nanoseconds;
       break;
     }
+    case Kind::kFsync:
+      operation.path = random_.one_in(4) ? directory(model).path : existing(model).path;
+      if (operation.path.empty()) operation.path = "/";
+      operation.mode = random_.one_in(4) ? 1 : 0;
+      break;
     case Kind::kRemount:
       operation.number = static_cast<std::uint32_t>(random_.one_in(3) ? random_.below(32) : 0);
       break;

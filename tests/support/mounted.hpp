@@ -37,7 +37,7 @@ class Mounted {
   }
   /// @param orphans_max  inodes that are open without a name.
   void sync_and_check(std::uint64_t orphans_max = 0) {
-    REQUIRE(volume_->sync());
+    REQUIRE(volume_->checkpoint());
     require_clean(orphans_max);
   }
   void require_clean(std::uint64_t orphans_max = 0) {

@@ -18,6 +18,7 @@ struct TreeRigOptions {
   std::uint32_t block_bytes = 4096;
   std::uint32_t node_bytes = 16384;
   TreePolicy policy;
+  LogPolicy log_policy;
   std::size_t cache_bytes = 64_MiB;
   std::size_t dirty_bytes_max = 16_MiB;
 };
@@ -39,6 +40,9 @@ class TreeRig {
     sb.next_node_id = 1;
     sb.next_inode = 2;
     sb.mount_state = 1;
+    sb.log_first_block = layout.log.first.value;
+    sb.log_blocks = layout.log.count;
+    sb.log_sequence = 1;
     sb.group_root = *Space::format(device, layout, sb.volume_seed());
     auto rig = std::make_unique<TreeRig>(device, layout, sb, options, true);
     CW_CHECK(rig->checkpointer->checkpoint());
@@ -81,9 +85,12 @@ class TreeRig {
       root.node = frame->node();
     }
     tree = std::make_unique<BTree>(*cache, options.policy, counters, Tracer(), root);
+    const LogPosition start{sb.log_sequence, sb.log_block};
+    log = std::make_unique<Log>(Log::Parts{device, layout, *cache, flushes, clock, counters}, sb,
+                                start, options.log_policy, Tracer());
     checkpointer =
-        std::make_unique<Checkpointer>(Checkpointer::Parts{*placement, *table, *cache, *tree}, sb,
-                                       clock, Tracer(), options.dirty_bytes_max);
+        std::make_unique<Checkpointer>(Checkpointer::Parts{*placement, *table, *cache, *tree, *log},
+                                       sb, clock, Tracer(), options.dirty_bytes_max);
   }
 
   Layout layout;
@@ -94,6 +101,8 @@ class TreeRig {
   std::unique_ptr<NodeTable> table;
   std::unique_ptr<NodeCache> cache;
   std::unique_ptr<BTree> tree;
+  FlushTracker flushes;
+  std::unique_ptr<Log> log;
   std::unique_ptr<Checkpointer> checkpointer;
 };
 

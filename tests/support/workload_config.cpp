@@ -18,6 +18,7 @@ void for_fields(Config& config, Act act) {
   act("inline_max", config.inline_max);
   act("split", config.split);
   act("hint", config.hint);
+  act("log", config.log);
   act("no_space", config.no_space);
   act("fragment", config.fragment);
   act("names", config.names);
@@ -44,6 +45,8 @@ MountOptions WorkloadConfig::mount_options(Clock* clock) const {
   MountOptions options;
   options.policy.split = static_cast<SplitPolicy>(split);
   options.policy.search_hint = static_cast<SearchHint>(hint);
+  options.policy.copy = static_cast<LogCopy>(log % 2);
+  options.policy.dirty = static_cast<LogDirty>(log / 2 % 2);
   options.cache_bytes = static_cast<std::size_t>(cache_bytes);
   options.dirty_bytes_max = static_cast<std::size_t>(dirty_bytes_max);
   options.inline_max = inline_max;

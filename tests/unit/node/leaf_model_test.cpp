@@ -104,7 +104,7 @@ class Neighbours {
     REQUIRE(model.leaf.free_bytes() == free - bytes);
     REQUIRE(model.leaf.key(slot) == key);
     REQUIRE(same(model.leaf.item(slot), item));
-    REQUIRE(model.leaf.dirty(slot));
+    REQUIRE(model.leaf.changed(slot));
     model.items[key] = std::move(item);
     model.changed.insert(key);
   }
@@ -124,7 +124,7 @@ class Neighbours {
     model.leaf.replace(slot, item);
     REQUIRE(model.leaf.key(slot) == key);
     REQUIRE(same(model.leaf.item(slot), item));
-    REQUIRE(model.leaf.dirty(slot));
+    REQUIRE(model.leaf.changed(slot));
     model.items[key] = std::move(item);
     model.changed.insert(key);
   }
@@ -132,7 +132,7 @@ class Neighbours {
   void overwrite(ModelLeaf& model, std::uint32_t slot, Key key) {
     const Bytes bytes = model.leaf.mutable_item(slot);
     random_.fill(bytes);
-    REQUIRE(model.leaf.dirty(slot));
+    REQUIRE(model.leaf.changed(slot));
     model.items[key].assign(bytes.begin(), bytes.end());
     model.changed.insert(key);
   }
@@ -223,7 +223,7 @@ class Neighbours {
       const SlotPosition at = model.leaf.find(key);
       if (!at.found || at.slot != slot) ++wrong;
       if (model.leaf.key(slot) != key || !same(model.leaf.item(slot), item)) ++wrong;
-      if (model.changed.count(key) != 0 && !model.leaf.dirty(slot)) ++wrong;
+      if (model.changed.count(key) != 0 && !model.leaf.changed(slot)) ++wrong;
       ++slot;
     }
     REQUIRE(wrong == 0);

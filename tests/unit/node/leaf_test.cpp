@@ -216,7 +216,7 @@ TEST_CASE("leaf: only what changed is dirty, and moving keeps it so", "[node]") 
   const auto dirty_slots = [](const Leaf& leaf) {
     std::vector<std::uint64_t> dirty;
     for (std::uint32_t slot = 0; slot < leaf.count(); ++slot) {
-      if (leaf.dirty(slot)) dirty.push_back(leaf.key(slot).lo);
+      if (leaf.changed(slot)) dirty.push_back(leaf.key(slot).lo);
     }
     return dirty;
   };
