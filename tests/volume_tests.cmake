@@ -92,6 +92,12 @@ cordwood_test(crash
   TIMEOUT 900
 )
 
+cordwood_test(crash_exhaustive
+  SOURCES crash/exhaustive_test.cpp
+  LIBS cordwood_test_support
+  TIMEOUT 900
+)
+
 cordwood_test(fault
   SOURCES
     fault/bitflip_test.cpp

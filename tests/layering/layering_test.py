@@ -21,11 +21,11 @@ import tempfile
 
 # Lowest first; a layer includes itself and what stands before it.
 LAYERS = ["base", "device", "format", "space", "node", "frame", "tree", "log", "checkpoint", "fs",
-          "volume"]
+          "volume", "lab"]
 # `trace` stands beside `base`: it sees base only, and every layer but base may use it.
 TRACE = "trace"
 FRONT_ENDS = ["native", "wasm"]
-FRONT_END_MAY_SEE = {"volume", "device", TRACE, "base"}
+FRONT_END_MAY_SEE = {"lab", "volume", "device", TRACE, "base"}
 # Still to be replaced by headers of volume/; nothing may be added here.
 FRONT_END_EXCEPTIONS = {
     ("native/cli/mkfs_command.cpp", "format/layout.hpp"),
