@@ -30,7 +30,7 @@ class FullVolume {
   explicit FullVolume(const WorkloadConfig& config)
       : config_(config), device_(config.device_bytes), executor_(device_, config) {
     require(executor_.start());
-    run(op_on(Kind::kSync, ""));
+    run(op_on(Kind::kCheckpoint, ""));
   }
   ~FullVolume() { executor_.abandon(); }
 
@@ -196,7 +196,7 @@ TEST_CASE("enospc: filled in four ways, everything is readable and can be remove
   full.check();
 
   full.remove_all();
-  full.run(op_on(Kind::kSync, ""));
+  full.run(op_on(Kind::kCheckpoint, ""));
   CHECK(full.volume().usage().pending_free_blocks == 0);
   CHECK(full.volume().usage().inodes == empty_inodes);
   CHECK(free_or_structural(full.volume()) == empty);
@@ -277,9 +277,9 @@ TEST_CASE("enospc: filled and emptied thirty times, nothing runs out", "[fault]"
     for (std::uint64_t at = 0; at < bytes; at += kPiece) {
       full.run(op_write("/most", at, std::min(kPiece, bytes - at), round));
     }
-    if (sync_between) full.run(op_on(Kind::kSync, ""));
+    if (sync_between) full.run(op_on(Kind::kCheckpoint, ""));
     full.run(op_on(Kind::kUnlink, "/most"));
-    if (sync_between) full.run(op_on(Kind::kSync, ""));
+    if (sync_between) full.run(op_on(Kind::kCheckpoint, ""));
   }
   full.check();
 }

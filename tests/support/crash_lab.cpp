@@ -1,11 +1,9 @@
 #include "support/crash_lab.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "device/memory_device.hpp"
-#include "format/superblock.hpp"
 #include "support/compare.hpp"
 #include "support/findings.hpp"
 #include "support/generator.hpp"
@@ -19,20 +17,6 @@ using Kind = Operation::Kind;
 bool is_durable(Kind kind) {
   return kind == Kind::kSync || kind == Kind::kRemount || kind == Kind::kCheck ||
          kind == Kind::kCheckpoint;
-}
-
-/// Generations of the superblocks that are whole.
-std::vector<std::uint64_t> generations_on(const SparseImage& image) {
-  std::vector<std::uint64_t> generations;
-  for (std::uint32_t slot = 0; slot < kSuperblockSlots; ++slot) {
-    std::array<std::byte, kPageBytes> page;
-    const std::uint64_t place = superblock_byte(slot, image.bytes());
-    image.read(place, page);
-    if (const auto superblock = Superblock::parse(page, place)) {
-      generations.push_back(superblock->generation);
-    }
-  }
-  return generations;
 }
 
 ModelFs after_crash(const ModelFs& model) {
@@ -57,7 +41,7 @@ std::string CrashLab::record() {
   Random random(case_.seed ^ 0x73796e63);
   Generator generator(case_.config, case_.seed,
                       [&executor](std::uint32_t slot) { return executor.handle(slot); });
-  snapshots_.push_back({executor.model(), 0, 0, executor.volume().superblock().generation, true});
+  snapshots_.push_back({executor.model(), 0, 0, true});
   for (std::size_t step = 0; step < case_.steps; ++step) {
     Operation operation = generator.next(executor.model());
     if (random.one_in(case_.sync_every)) operation = Operation{};
@@ -71,13 +55,9 @@ std::string CrashLab::record_on(const SparseImage& image, const ModelFs& model,
                                 const std::vector<Operation>& operations) {
   SimDevice device(image, case_.device);
   Executor executor(device, case_.config);
-  const std::vector<std::uint64_t> generations = generations_on(image);
-  if (generations.empty()) return "no superblock";
-  snapshots_.push_back(
-      {model, 0, 0, *std::max_element(generations.begin(), generations.end()), true});
+  snapshots_.push_back({model, 0, 0, true});
   if (std::string wrong = executor.resume(model); !wrong.empty()) return wrong;
-  snapshots_.push_back(
-      {model, 0, device.moment(), executor.volume().superblock().generation, false});
+  snapshots_.push_back({model, 0, device.moment(), false});
   for (const Operation& operation : operations) {
     if (std::string wrong = run(executor, device, operation); !wrong.empty()) return wrong;
   }
@@ -90,8 +70,7 @@ std::string CrashLab::run(Executor& executor, SimDevice& device, const Operation
   const std::uint64_t begun = device.moment();
   std::string wrong = executor.apply(operation);
   if (!wrong.empty()) return to_text(operation) + ": " + wrong;
-  snapshots_.push_back({executor.model(), begun, device.moment(),
-                        executor.volume().superblock().generation, is_durable(operation.kind)});
+  snapshots_.push_back({executor.model(), begun, device.moment(), is_durable(operation.kind)});
   return {};
 }
 
@@ -118,38 +97,23 @@ std::string CrashLab::try_state(std::string_view id) {
   return wrong.empty() ? wrong : report(std::string(id), wrong);
 }
 
-/// The states that the volume may be in: those that a whole superblock may name, as far as they are
-/// not older than what was promised. A checkpoint in the midst of a step is the state before or
-/// after it.
-std::vector<const CrashLab::Snapshot*> CrashLab::candidates(const SparseImage& image,
-                                                            std::uint64_t cut) const {
+/// The states that the volume may be in: from the last one that was promised to be durable to the one of
+/// the step that had begun. A commit in the midst of a step gives the state before or after it.
+std::vector<const CrashLab::Snapshot*> CrashLab::candidates(std::uint64_t cut) const {
   std::size_t oldest = 0;
   for (std::size_t i = 0; i < snapshots_.size(); ++i) {
     if (snapshots_[i].durable && snapshots_[i].returned <= cut) oldest = i;
   }
-  const std::vector<std::uint64_t> generations = generations_on(image);
-  const auto begun = [&](std::size_t i) {
-    return i < snapshots_.size() && snapshots_[i].begun <= cut;
-  };
   std::vector<const Snapshot*> found;
-  for (std::size_t i = oldest; begun(i); ++i) {
-    const std::uint64_t after = snapshots_[i].generation;
-    // A sync() with nothing to do makes no generation of its own.
-    const std::uint64_t next_after = begun(i + 1) ? snapshots_[i + 1].generation : after;
-    std::uint64_t before = i == oldest ? after - 1 : snapshots_[i - 1].generation;
-    // An unknown generation, behind a failure, stands for any.
-    if (before == UINT64_MAX || (i == oldest && after == 0)) before = 0;
-    const bool named = std::any_of(generations.begin(), generations.end(),
-                                   [&](std::uint64_t g) { return before < g && g <= next_after; });
-    if (named) found.push_back(&snapshots_[i]);
+  for (std::size_t i = oldest; i < snapshots_.size() && snapshots_[i].begun <= cut; ++i) {
+    found.push_back(&snapshots_[i]);
   }
   std::reverse(found.begin(), found.end());
   return found;
 }
 
 std::string CrashLab::check_state(const SparseImage& image, std::uint64_t cut) {
-  const std::vector<const Snapshot*> possible = candidates(image, cut);
-  if (possible.empty()) return "no superblock of a promised state is whole";
+  const std::vector<const Snapshot*> possible = candidates(cut);
   MemoryDevice device(image, memory_options(case_.device));
   if (std::string found = findings(device, UINT64_MAX); !found.empty())
     return "before mount: " + found;

@@ -26,7 +26,7 @@ struct CrashCase {
   std::uint64_t second_every = 0;  ///< every so many, the mount is cut too, at each write; 0: never
 };
 
-/// Records a workload with checkpoints on a simulated device, then opens every state that a power cut
+/// Records a workload with syncs and checkpoints on a simulated device, then opens every state that a power cut
 /// may leave, and demands what was promised:
 ///
 /// - the volume opens, and is the model after some step;
@@ -67,15 +67,13 @@ class CrashLab {
   /// What is known when a step has returned. Number 0 is the state before the first step.
   struct Snapshot {
     ModelFs model;
-    std::uint64_t begun = 0;       ///< moment at which the step began
-    std::uint64_t returned = 0;    ///< moment at which it returned
-    std::uint64_t generation = 0;  ///< of the last checkpoint when it returned
-    bool durable = false;          ///< it promised that everything up to it is durable
+    std::uint64_t begun = 0;     ///< moment at which the step began
+    std::uint64_t returned = 0;  ///< moment at which it returned
+    bool durable = false;        ///< it promised that everything up to it is durable
   };
 
   [[nodiscard]] std::string run(Executor& executor, SimDevice& device, const Operation& operation);
-  [[nodiscard]] std::vector<const Snapshot*> candidates(const SparseImage& image,
-                                                        std::uint64_t cut) const;
+  [[nodiscard]] std::vector<const Snapshot*> candidates(std::uint64_t cut) const;
   [[nodiscard]] std::string check_state(const SparseImage& image, std::uint64_t cut);
   [[nodiscard]] std::string probe(const SparseImage& image, const ModelFs& model) const;
   [[nodiscard]] std::string cut_mount(const SparseImage& image, const ModelFs& model);

@@ -4,13 +4,6 @@
 
 namespace cordwood::test {
 
-namespace {
-
-/// Any generation may lie on the medium after a step that failed.
-constexpr std::uint64_t kUnknown = UINT64_MAX;
-
-}  // namespace
-
 std::string CrashLab::record_faulty(const SparseImage& image, const ModelFs& model,
                                     const std::vector<Operation>& operations,
                                     const FaultRule& rule) {
@@ -18,12 +11,12 @@ std::string CrashLab::record_faulty(const SparseImage& image, const ModelFs& mod
   device.add_fault(rule);
   Executor executor(device, case_.config);
   executor.expect_damage();
-  snapshots_.assign(1, {model, 0, 0, 0, true});
+  snapshots_.assign(1, {model, 0, 0, true});
   operations_.clear();
   std::string wrong = executor.resume(model);
   if (!wrong.empty() && device.faults_hit() == 0) return wrong;
   if (executor.is_open()) {
-    snapshots_.push_back({model, 0, device.moment(), kUnknown, false});
+    snapshots_.push_back({model, 0, device.moment(), false});
     wrong = run_faulty(executor, device, rule, operations);
     if (!wrong.empty()) return wrong;
   }
@@ -31,7 +24,7 @@ std::string CrashLab::record_faulty(const SparseImage& image, const ModelFs& mod
   executor.abandon();
   device.clear_faults();
   faults_hit_ = device.faults_hit();
-  snapshots_.push_back({executor.model(), abandoned, device.moment(), kUnknown, false});
+  snapshots_.push_back({executor.model(), abandoned, device.moment(), false});
   recording_ = device.recording();
   wrong = check_state(device.contents(), device.moment());
   return wrong.empty() ? wrong : report("after healing", wrong);
@@ -49,10 +42,8 @@ std::string CrashLab::run_faulty(Executor& executor, SimDevice& device, const Fa
     }
     const bool open = executor.is_open();
     const bool refused_now = executor.refused() != refused || !open;
-    const std::uint64_t generation =
-        refused_now ? kUnknown : executor.volume().superblock().generation;
     const bool durable = !refused_now && operation.kind == Operation::Kind::kSync;
-    snapshots_.push_back({executor.model(), begun, device.moment(), generation, durable});
+    snapshots_.push_back({executor.model(), begun, device.moment(), durable});
     if (!open) return {};
     const bool lost = device.faults_hit() != hits && rule.on != FaultRule::On::kRead;
     if (lost && !executor.volume().failure()) {

@@ -87,7 +87,7 @@ SampleImage sample_image(const WorkloadConfig& config, std::uint32_t names) {
   operations.push_back(op_write("/orphan", 0, 9'000, 7));
   operations.push_back(op_on(Kind::kOpen, "/orphan"));
   operations.push_back(op_on(Kind::kUnlink, "/orphan"));
-  operations.push_back(op_on(Kind::kSync, ""));
+  operations.push_back(op_on(Kind::kCheckpoint, ""));
   for (const Operation& operation : operations) {
     if (sample.problem.empty()) sample.problem = executor.apply(operation);
     if (!sample.problem.empty()) {

@@ -9,6 +9,7 @@
 
 #include "format/group.hpp"
 #include "format/items.hpp"
+#include "format/log.hpp"
 #include "format/node.hpp"
 #include "format/superblock.hpp"
 #include "format/table.hpp"
@@ -86,6 +87,7 @@ Structures compiled() {
                        FIELD(Superblock, created_seconds),
                        FIELD(Superblock, written_seconds),
                        FIELD(Superblock, label),
+                       FIELD(Superblock, log_block),
                        FIELD(Superblock, reserved1),
                        FIELD(Superblock, checksum)};
   all["TableEntry"] = {FIELD(TableEntry, place), FIELD(TableEntry, checksum)};
@@ -105,6 +107,27 @@ Structures compiled() {
                        FIELD(NodeHeader, node_id),      FIELD(NodeHeader, generation),
                        FIELD(NodeHeader, count),        FIELD(NodeHeader, heap_top),
                        FIELD(NodeHeader, heap_garbage), FIELD(NodeHeader, reserved1)};
+  all["LogRecordHeader"] = {FIELD(LogRecordHeader, checksum),
+                            FIELD(LogRecordHeader, magic),
+                            FIELD(LogRecordHeader, flags),
+                            FIELD(LogRecordHeader, volume_id),
+                            FIELD(LogRecordHeader, sequence),
+                            FIELD(LogRecordHeader, base_generation),
+                            FIELD(LogRecordHeader, durable_sequence),
+                            FIELD(LogRecordHeader, record_bytes),
+                            FIELD(LogRecordHeader, index_offset),
+                            FIELD(LogRecordHeader, leaf_count),
+                            FIELD(LogRecordHeader, item_count),
+                            FIELD(LogRecordHeader, tombstone_count),
+                            FIELD(LogRecordHeader, reserved0),
+                            FIELD(LogRecordHeader, next_inode),
+                            FIELD(LogRecordHeader, inode_count),
+                            FIELD(LogRecordHeader, written_seconds),
+                            FIELD(LogRecordHeader, reserved1)};
+  all["LogIndexEntry"] = {FIELD(LogIndexEntry, first_key_lo), FIELD(LogIndexEntry, first_key_hi),
+                          FIELD(LogIndexEntry, offset), FIELD(LogIndexEntry, bytes)};
+  all["LogTombstone"] = {FIELD(LogTombstone, first_lo), FIELD(LogTombstone, first_hi),
+                         FIELD(LogTombstone, last_lo), FIELD(LogTombstone, last_hi)};
   all["InodeItem"] = {FIELD(InodeItem, mode),
                       FIELD(InodeItem, links),
                       FIELD(InodeItem, uid),

@@ -190,10 +190,18 @@ TEST_CASE("volume: policies are parsed, and told as they were given", "[volume]"
   REQUIRE(policy);
   CHECK(policy->split == SplitPolicy::kPushNeeded);
   CHECK(policy->search_hint == SearchHint::kOff);
-  CHECK(policy_text(*policy) == "split=push_needed,search_hint=off");
+  CHECK(policy_text(*policy) ==
+        "split=push_needed,search_hint=off,log_copy=bulk,log_dirty=chunks,whole_threshold=75");
+  const auto log = parse_policy("log_copy=per_item,log_dirty=whole,whole_threshold=100");
+  REQUIRE(log);
+  CHECK(log->copy == LogCopy::kPerItem);
+  CHECK(log->dirty == LogDirty::kWhole);
+  CHECK(log->whole_threshold == 100);
   CHECK(policy_text(*parse_policy("", *policy)) == policy_text(*policy));
   CHECK(parse_policy("split=never_push")->search_hint == SearchHint::kOn);
-  for (const char* bad : {"split", "split=", "split=foo", "hint=on", "search_hint=1", "=,"}) {
+  for (const char* bad : {"split", "split=", "split=foo", "hint=on", "search_hint=1", "=,",
+                          "log_copy=all", "log_dirty=", "whole_threshold=0", "whole_threshold=101",
+                          "whole_threshold=5x"}) {
     CAPTURE(bad);
     CHECK(error_of(parse_policy(bad)) == Errc::kInvalid);
   }
