@@ -61,6 +61,12 @@ cordwood_test(volume_cases
   LIBS cordwood_test_support
 )
 
+cordwood_test(volume_log
+  SOURCES unit/volume/log_cases_test.cpp
+  LIBS cordwood_test_support
+  THREADS
+)
+
 cordwood_test(model
   SOURCES model/model_test.cpp
   LIBS cordwood_test_support

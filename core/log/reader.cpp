@@ -25,6 +25,7 @@ Result<void> LogRecord::verify(const Layout& layout) {
     return corrupt(Place::kLogRecord, header_.sequence, what);
   };
   if ((header_.flags & ~kLogBatchContinues) != 0) return bad("unknown flags");
+  if (header_.durable_sequence > header_.sequence) return bad("it knows the future to be durable");
   const std::uint64_t bytes = header_.record_bytes;
   const std::uint64_t index_bytes = std::uint64_t{header_.leaf_count} * sizeof(LogIndexEntry);
   const std::uint64_t tombstone_bytes =
@@ -152,7 +153,7 @@ Result<bool> LogReader::end_was_durable() {
       LogRecordHeader header;
       std::memcpy(&header, piece.get() + i * layout_.block_bytes, sizeof header);
       if (header.magic != kLogMagic || header.durable_sequence <= position_.sequence ||
-          header.sequence <= position_.sequence) {
+          header.durable_sequence > header.sequence) {
         continue;
       }
       const LogPosition place{header.sequence, position_.block + done + i};

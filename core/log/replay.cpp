@@ -1,6 +1,8 @@
 #include "log/replay.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <vector>
 
 #include "base/checksum.hpp"
@@ -36,39 +38,88 @@ Result<bool> extent_is_whole(BlockDevice& device, const Layout& layout, std::uin
   return true;
 }
 
-/// Whether all data that the record's extents name is on the device.
-Result<bool> data_is_whole(BlockDevice& device, const Layout& layout, std::uint64_t volume_seed,
-                           const LogRecord& record) {
-  Result<bool> whole = true;
-  record.for_each_item([&](Key key, ConstBytes data) {
-    if (key.type() != ItemType::kExtent) return true;
-    const auto extent = ExtentItem::parse(data, key, layout);
-    if (!extent) {
-      whole = extent.error();
-    } else if (extent->kind == ExtentKind::kData) {
-      whole = extent_is_whole(device, layout, volume_seed, *extent);
-    }
-    return whole && *whole;
-  });
-  return whole;
-}
+/// The records of the log whose extents' data may not have reached the device.
+class TailCheck {
+ public:
+  TailCheck(BlockDevice& device, const Layout& layout, const Superblock& superblock, BTree* base)
+      : device_(device), layout_(layout), superblock_(superblock), base_(base) {}
 
-/// How many of the records are to be believed though none behind them says that they were durable.
-Result<std::size_t> count_with_data(BlockDevice& device, const Layout& layout,
-                                    const Superblock& superblock, const std::vector<Seen>& seen,
-                                    std::uint64_t durable_sequence) {
-  LogReader reader(device, layout, superblock);
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i].header.sequence < durable_sequence) {
-      reader.skip_to(seen[i].end);
-      continue;
-    }
-    const std::optional<LogRecord> record = TRY(reader.next());
-    if (!record) return i;
-    if (!TRY(data_is_whole(device, layout, superblock.volume_seed(), *record))) return i;
+  /// A record was read: remembers which extents it names.
+  Result<void> add(const LogRecord& record) {
+    TRY(for_each_extent(record, [&](Key, ConstBytes, const ExtentItem& extent) -> Result<bool> {
+      named_.try_emplace(name_of(extent), record.header().sequence);
+      return true;
+    }));
+    return {};
   }
-  return seen.size();
-}
+
+  /// How many of the records are to be believed though none behind them says that they were durable.
+  Result<std::size_t> count_whole(const std::vector<Seen>& seen, std::uint64_t durable_sequence) {
+    LogReader reader(device_, layout_, superblock_);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (seen[i].header.sequence < durable_sequence) {
+        reader.skip_to(seen[i].end);
+        continue;
+      }
+      const std::optional<LogRecord> record = TRY(reader.next());
+      if (!record || !TRY(is_whole(*record))) return i;
+    }
+    return seen.size();
+  }
+
+ private:
+  /// Blocks and generation. An extent that grew at its end is another one.
+  using ExtentName = std::array<std::uint64_t, 3>;
+  static ExtentName name_of(const ExtentItem& extent) {
+    return {extent.run.first.value, extent.run.count, extent.generation.value};
+  }
+
+  /// Visits the extents with data until the visitor returns false. Returns whether it never did.
+  template <class Visit>
+  Result<bool> for_each_extent(const LogRecord& record, Visit&& visit) {
+    Result<bool> go_on = true;
+    record.for_each_item([&](Key key, ConstBytes data) {
+      if (key.type() != ItemType::kExtent) return true;
+      const auto extent = ExtentItem::parse(data, key, layout_);
+      if (!extent) {
+        go_on = extent.error();
+      } else if (extent->kind == ExtentKind::kData) {
+        go_on = visit(key, data, *extent);
+      }
+      return go_on && *go_on;
+    });
+    return go_on;
+  }
+
+  Result<bool> is_whole(const LogRecord& record) {
+    const auto visit = [&](Key key, ConstBytes data, const ExtentItem& extent) -> Result<bool> {
+      if (named_before(extent, record.header().sequence) || TRY(in_base(key, data))) return true;
+      return extent_is_whole(device_, layout_, superblock_.volume_seed(), extent);
+    };
+    return for_each_extent(record, visit);
+  }
+
+  // A record takes along what shares a chunk with a change. The data of an extent that was there
+  // before has been durable for long; if it is damaged now, that is no reason to drop the record.
+  [[nodiscard]] bool named_before(const ExtentItem& extent, std::uint64_t sequence) const {
+    const auto found = named_.find(name_of(extent));
+    return found != named_.end() && found->second < sequence;
+  }
+  Result<bool> in_base(Key key, ConstBytes data) {
+    if (base_ == nullptr) return false;
+    bool same = false;
+    TRY(base_->read(key, [&](ConstBytes item) {
+      same = std::equal(item.begin(), item.end(), data.begin(), data.end());
+    }));
+    return same;
+  }
+
+  BlockDevice& device_;
+  const Layout& layout_;
+  const Superblock& superblock_;
+  BTree* base_;
+  std::map<ExtentName, std::uint64_t> named_;  ///< sequence of the first record that has it
+};
 
 void fill_plan(ReplayPlan& plan, const std::vector<Seen>& seen, std::size_t count) {
   while (count > 0 && (seen[count - 1].header.flags & kLogBatchContinues) != 0) --count;
@@ -89,19 +140,26 @@ void fill_plan(ReplayPlan& plan, const std::vector<Seen>& seen, std::size_t coun
 }  // namespace
 
 Result<ReplayPlan> plan_replay(BlockDevice& device, const Layout& layout,
-                               const Superblock& superblock) {
+                               const Superblock& superblock, BTree* base) {
   ReplayPlan plan;
   plan.begin = plan.end = {superblock.log_sequence, superblock.log_block};
   plan.next_inode = superblock.next_inode;
   plan.inode_count = superblock.inode_count;
   LogReader reader(device, layout, superblock);
+  TailCheck tail(device, layout, superblock, base);
   std::vector<Seen> seen;
   std::uint64_t durable_sequence = 0;
-  while (!plan.damage) {
+  while (true) {
     const auto record = reader.next();
-    if (!record && record.error().code != Errc::kCorrupt) return record.error();
-    if (!record) plan.damage = record.error();
-    if (!record || !*record) break;
+    Result<void> sound;
+    if (!record) {
+      sound = record.error();
+    } else if (*record) {
+      sound = tail.add(**record);
+    }
+    if (!sound && sound.error().code != Errc::kCorrupt) return sound.error();
+    if (!sound) plan.damage = sound.error();
+    if (!sound || !*record) break;
     seen.push_back({(*record)->header(), reader.position()});
     durable_sequence = std::max(durable_sequence, seen.back().header.durable_sequence);
   }
@@ -111,10 +169,7 @@ Result<ReplayPlan> plan_replay(BlockDevice& device, const Layout& layout,
     plan.damage = corrupt(Place::kLogRecord, reader.position().sequence,
                           "a record of the log is damaged that was durable: what follows it is lost");
   }
-  const auto with_data = count_with_data(device, layout, superblock, seen, durable_sequence);
-  if (!with_data && with_data.error().code != Errc::kCorrupt) return with_data.error();
-  if (!with_data) plan.damage = with_data.error();
-  const std::size_t count = with_data ? *with_data : 0;
+  const std::size_t count = TRY(tail.count_whole(seen, durable_sequence));
   fill_plan(plan, seen, count);
   if (count < seen.size()) {
     plan.cut_reason = "their data had not reached the device";

@@ -36,10 +36,12 @@ struct ReplayPlan {
 /// - of those that nobody knew to be durable when a later one was written, only the ones whose file
 ///   data is on the device too, since one flush was to cover both;
 /// - no part of a batch.
-/// @errors I/O only; damage is told in the plan.
+/// @param base  the tree at the checkpoint, to tell extents that were there before; null: all extents
+///              of records that may not be durable must have their data.
+/// @errors I/O, or corrupt nodes of the base; damage of the log is told in the plan.
 /// @source DESIGN.md "One flush".
 Result<ReplayPlan> plan_replay(BlockDevice& device, const Layout& layout,
-                               const Superblock& superblock);
+                               const Superblock& superblock, BTree* base = nullptr);
 
 /// Applies the records of a plan to a tree that holds the checkpoint's state, and takes and frees the
 /// blocks of files accordingly. Nothing is written. If it fails the tree is good for nothing.

@@ -55,7 +55,7 @@ void Volume::Engine::start_tree(TreeRoot root) {
 }
 
 Result<void> Volume::Engine::replay_log() {
-  replay = TRY(plan_replay(device, layout, opened));
+  replay = TRY(plan_replay(device, layout, opened, &*tree));
   if (replay.damage && !options.discard_log) return *replay.damage;
   if (replay.records == 0) return {};
   return apply_replay(replay, device, layout, opened, *tree, *cache, *space);
