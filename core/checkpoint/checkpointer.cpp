@@ -199,7 +199,7 @@ Result<Checkpointer::Frozen> Checkpointer::freeze(MountState state) {
     TRY(log_.append(cut, Generation{next.generation - 1}, Log::Durability::kLater, kRestBytesMax));
   } else {
     cache_.end_capture();
-    if (!cut.leaves.empty()) log_.break_chain();
+    if (!cut.leaves.empty()) log_.break_chain(cut.epoch);
   }
   const LogPosition start = log_.position();
   next.log_sequence = start.sequence;

@@ -36,7 +36,7 @@ Result<Log::Outcome> Log::append(const Cut& cut, Generation base_generation, Dur
   bytes_max = std::min(bytes_max, ring_.free_bytes());
   LogBatch batch = capture(cut, bytes_max);
   if (batch.bytes > bytes_max) {
-    break_chain();
+    break_chain(cut.epoch);
     return Outcome::kTooLarge;
   }
   if (batch.empty() && (!unflushed_records_ || durability == Durability::kLater)) {
@@ -108,7 +108,6 @@ Result<void> Log::write(LogBatch& batch, const Cut& cut, Generation base_generat
   count(batch);
   counters_.add(Counter::kDeviceWrites, requests.size());
   counters_.add(Counter::kLogDeviceCommands, requests.size());
-  in_use_ = true;
   used_bytes_.store(ring_.used_bytes(), std::memory_order_relaxed);
   TRY(device_.submit(requests));
   for (LogRecordImage& record : batch.records) buffers_.give_back(std::move(record.bytes));
@@ -134,8 +133,8 @@ void Log::count(const LogBatch& batch) {
 void Log::on_checkpoint(Epoch epoch, LogPosition tail) {
   ring_.release(tail);
   used_bytes_.store(ring_.used_bytes(), std::memory_order_relaxed);
-  chain_is_whole_ = true;
-  in_use_ = false;
+  // One that broke the chain while this checkpoint was written is not in it.
+  if (missing_epoch_ <= epoch) missing_epoch_ = {};
   unflushed_records_ = false;
   durable_sequence_ = std::max(durable_sequence_, tail.sequence);
   raise_durable(epoch);

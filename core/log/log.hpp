@@ -23,8 +23,8 @@ namespace cordwood {
 /// The log of a volume: turns what a cut found changed into records, and writes them to the ring.
 ///
 /// The records are one chain across checkpoints. Replayed from the position that a superblock names,
-/// they lead from its state to that of the last record. The chain breaks when a freeze ends an epoch
-/// that was not captured: then nothing can be appended before that freeze's checkpoint is durable.
+/// they lead from its state to that of the last record. The chain breaks when an epoch ends without being
+/// captured: then nothing can be appended before a checkpoint is durable that includes it.
 ///
 /// Everything but durable_epoch() and wants_checkpoint() needs mutex(): it is held through a cut, its
 /// capture and its writing, and by a freeze, so that epochs reach the ring in order.
@@ -64,14 +64,15 @@ class Log {
   Result<Outcome> append(const Cut& cut, Generation base_generation, Durability durability,
                          std::uint64_t bytes_max = UINT64_MAX);
 
-  [[nodiscard]] bool chain_is_whole() const { return chain_is_whole_; }
-  void break_chain() { chain_is_whole_ = false; }
+  [[nodiscard]] bool chain_is_whole() const { return missing_epoch_.value == 0; }
+  /// An epoch ended that the log lacks.
+  void break_chain(Epoch epoch) { missing_epoch_ = epoch; }
   /// Where the next record will be, as a superblock stores it.
   [[nodiscard]] LogPosition position() const { return ring_.wrapped(ring_.head()); }
   /// The same, to be given to on_checkpoint().
   [[nodiscard]] LogPosition head() const { return ring_.head(); }
-  /// Whether something was appended since the last checkpoint.
-  [[nodiscard]] bool in_use() const { return in_use_; }
+  /// Whether something was appended since the freeze of the last checkpoint.
+  [[nodiscard]] bool in_use() const { return ring_.used_bytes() != 0; }
   /// A checkpoint is durable that includes all changes up to `epoch` and all records before `tail`.
   void on_checkpoint(Epoch epoch, LogPosition tail);
 
@@ -111,8 +112,7 @@ class Log {
   std::mutex mutex_;
   LogRing ring_;
   LogBuffers buffers_;
-  bool chain_is_whole_ = true;
-  bool in_use_ = false;
+  Epoch missing_epoch_;  ///< the last one that the log lacks; 0: none
   bool unflushed_records_ = false;
   std::uint64_t durable_sequence_;  ///< records before it are durable
   std::atomic<std::uint64_t> durable_epoch_{0};

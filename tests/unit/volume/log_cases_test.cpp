@@ -1,9 +1,11 @@
 // The log, seen from the volume: what an fsync costs, what a replay makes of damaged, torn and stale
 // records, and what happens when the ring is full.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -436,6 +438,106 @@ TEST_CASE("log: threads share commits", "[log][threads]") {
     }
   }
   after.close_and_check();
+}
+
+namespace {
+
+/// What one thread does in a directory of its own, step by step: its names after k steps are known.
+struct Script {
+  static constexpr int kLife = 40;
+
+  static Result<void> step(Volume& volume, InodeNumber directory, int i) {
+    TRY(volume.create(directory, numbered("n", i), {}));
+    if (i % 3 == 2) {
+      TRY(volume.rename(directory, numbered("n", i), directory, numbered("r", i),
+                        RenameMode::kReplace));
+    }
+    if (i >= kLife) TRY(volume.unlink(directory, name(i - kLife)));
+    return {};
+  }
+  static std::string name(int i) { return numbered(i % 3 == 2 ? "r" : "n", i); }
+  /// Whether a directory is as it is after some steps, at least `steps_min`, or in the midst of one.
+  static bool is_prefix(const std::set<std::string>& names, int steps_min, int steps_max) {
+    std::set<std::string> expected;
+    for (int i = 0; i <= steps_max; ++i) {
+      if (i >= steps_min && names == expected) return true;
+      expected.insert(numbered("n", i));
+      if (i >= steps_min && names == expected) return true;
+      if (i % 3 == 2) {
+        expected.erase(numbered("n", i));
+        expected.insert(numbered("r", i));
+        if (i >= steps_min && names == expected) return true;
+      }
+      if (i >= kLife) expected.erase(name(i - kLife));
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("log: a crash while threads work leaves a cut through all of them", "[log][threads]") {
+  Shape shape;
+  shape.device_bytes = 64_MiB;
+  shape.log_bytes = GENERATE(256_KiB, 4_MiB);
+  shape.node_bytes = GENERATE(4096u, 65536u);
+  Rig volume(shape);
+  constexpr int kThreads = 4;
+#ifdef CORDWOOD_SLOW_BUILD
+  constexpr int kSteps = 400;
+#else
+  constexpr int kSteps = 4000;
+#endif
+  std::vector<InodeNumber> directories;
+  for (int t = 0; t < kThreads; ++t) {
+    directories.push_back(volume->make_directory(kRootInode, numbered("d", t), {})->inode);
+  }
+  volume.fsync(kRootInode);
+  std::array<std::atomic<int>, kThreads> durable{};
+  std::atomic<int> running{kThreads};
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kSteps; ++i) {
+        if (!Script::step(*volume, directories[t], i)) ++failed;
+        // Some often, some seldom: so captures are small and large.
+        if (i % (t == 0 ? 7 : 150 * t) != 0) continue;
+        if (!volume->fsync(directories[t])) ++failed;
+        durable[t] = i + 1;
+      }
+      --running;
+    });
+  }
+  int crashes = 0;
+  while (running > 0) {
+    std::array<int, kThreads> acknowledged{};
+    for (int t = 0; t < kThreads; ++t) acknowledged[t] = durable[t];
+    After after(volume.image());
+    REQUIRE(after.volume);
+    for (int t = 0; t < kThreads; ++t) {
+      std::set<std::string> names;
+      REQUIRE((*after.volume)->read_directory(directories[t], 2, [&](const DirectoryEntry& entry) {
+        names.emplace(entry.name);
+        return true;
+      }));
+      names.erase(".");
+      names.erase("..");
+      std::string listed;
+      for (const std::string& name : names) listed += name + " ";
+      CAPTURE(t, acknowledged[t], listed);
+      REQUIRE(Script::is_prefix(names, acknowledged[t], kSteps));
+    }
+    after.close_and_check();
+    ++crashes;
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failed == 0);
+  CHECK(crashes > 0);
+  REQUIRE(volume->close());
+  const std::string found = findings(volume.device());
+  INFO(found);
+  CHECK(found.empty());
 }
 
 }  // namespace cordwood::test
