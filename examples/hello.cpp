@@ -20,7 +20,7 @@ Result<void> demo() {
   auto volume = TRY(Volume::open(device));
   const Attributes file = TRY(volume->create(kRootInode, "hello", NewInode{}));
   TRY(volume->write(file.inode, 0, as_bytes("Hello, tree\n")));
-  TRY(volume->sync());  // from here on a crash keeps the file
+  TRY(volume->fsync(file.inode));  // from here on a crash keeps the file
 
   std::array<std::byte, 64> buffer;
   const std::size_t bytes = TRY(volume->read(file.inode, 0, buffer));

@@ -21,7 +21,7 @@ Error Operation::fail(Error error) {
 }
 
 Checkpointer::Checkpointer(const Parts& parts, const Superblock& current, Clock& clock,
-                           Tracer tracer, std::size_t dirty_bytes_max)
+                           Tracer tracer, const Limits& limits)
     : placement_(parts.placement),
       space_(parts.placement.space()),
       table_(parts.table),
@@ -30,13 +30,14 @@ Checkpointer::Checkpointer(const Parts& parts, const Superblock& current, Clock&
       clock_(clock),
       counters_(parts.placement.counters()),
       trace_(tracer),
-      dirty_bytes_max_(dirty_bytes_max),
+      limits_(limits),
       log_(parts.log),
       superblock_(current) {}
 
 Result<Operation> Checkpointer::begin(const OperationCost& cost) {
   if (read_only_) return make_error(Errc::kReadOnly, "the volume is open read-only");
   TRY(relieve_pressure());
+  TRY(run_ahead());
   counters_.add(Counter::kOperations);
   const std::uint64_t blocks =
       tree_.nodes_for_items(cost.items) * cache_.blocks_per_dirty_node() + cost.data_blocks;
@@ -60,16 +61,28 @@ Result<Operation> Checkpointer::begin(const OperationCost& cost) {
 /// hard limit.
 Result<void> Checkpointer::relieve_pressure() {
   const auto under_pressure = [&] {
-    return cache_.dirty_bytes() > dirty_bytes_max_ || log_.wants_checkpoint();
+    return cache_.dirty_bytes() > limits_.dirty_bytes_max || log_.wants_checkpoint();
   };
   if (!under_pressure()) return {};
   std::unique_lock lock(checkpoint_mutex_, std::try_to_lock);
   if (!lock) {
-    if (cache_.dirty_bytes() <= dirty_bytes_max_ + dirty_bytes_max_ / 2) return {};
+    if (cache_.dirty_bytes() <= limits_.dirty_bytes_max + limits_.dirty_bytes_max / 2) return {};
     lock.lock();
   }
   if (!under_pressure()) return {};
   return checkpoint_locked(MountState::kMounted);
+}
+
+/// Writes to the log what an fsync would have to, so that one that comes finds little left to do.
+Result<void> Checkpointer::run_ahead() {
+  if (limits_.log_ahead_bytes == 0 || cache_.changed_bytes() < limits_.log_ahead_bytes) return {};
+  const std::unique_lock lock(log_.mutex(), std::try_to_lock);
+  if (!lock || !can_append() || cache_.changed_bytes() < limits_.log_ahead_bytes) return {};
+  const auto appended = log_.append(TRY(cut()), Generation{superblock().generation},
+                                    Log::Durability::kLater);
+  if (appended) return {};
+  fail(appended.error());
+  return appended.error();
 }
 
 Result<void> Checkpointer::checkpoint(MountState state, Need need) {

@@ -86,9 +86,14 @@ class Checkpointer {
     Log& log;
   };
   /// @param current          the superblock of the last durable checkpoint.
-  /// @param dirty_bytes_max  bytes of dirty nodes above which begin() makes a checkpoint first.
+  /// When begin() does more than it is asked for.
+  struct Limits {
+    std::size_t dirty_bytes_max = 0;  ///< bytes of dirty nodes above which it makes a checkpoint first
+    /// Bytes of leaves that the log lacks above which it appends them, without a flush; 0: never.
+    std::size_t log_ahead_bytes = 0;
+  };
   Checkpointer(const Parts& parts, const Superblock& current, Clock& clock, Tracer tracer,
-               std::size_t dirty_bytes_max);
+               const Limits& limits);
   void set_participant(CutParticipant* participant) { participant_ = participant; }
 
   /// Reserves and enters the gate. Makes a checkpoint first when too much is dirty, when the log is more
@@ -124,6 +129,7 @@ class Checkpointer {
  private:
   friend class Operation;
   Result<void> relieve_pressure();
+  Result<void> run_ahead();
   Result<void> checkpoint_locked(MountState state, Need need = Need::kIfChanged);
   void repack();
   /// What a freeze fixed.
@@ -149,7 +155,7 @@ class Checkpointer {
   Clock& clock_;
   Counters& counters_;
   Tracer trace_;
-  std::size_t dirty_bytes_max_;
+  const Limits limits_;
   Log& log_;
   CutParticipant* participant_ = nullptr;
   Gate gate_;

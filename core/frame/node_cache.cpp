@@ -241,6 +241,7 @@ void NodeCache::begin_change(Frame& frame, Reservation& reservation) {
     leave_epoch(frame);
     const std::lock_guard lock(epoch_mutex_);
     changed_leaves_.push_back(&frame);
+    changed_count_.store(changed_leaves_.size(), std::memory_order_relaxed);
   }
   frame.change_epoch = epoch_.load(std::memory_order_relaxed);
 }
@@ -334,6 +335,7 @@ std::vector<NodeCache::ChangedLeaf> NodeCache::cut_epoch() {
   changed.reserve(changed_leaves_.size());
   for (Frame* const frame : changed_leaves_) changed.push_back({frame->low(), frame});
   changed_leaves_.clear();
+  changed_count_.store(0, std::memory_order_relaxed);
   capturing_.store(epoch_.fetch_add(1, std::memory_order_release), std::memory_order_relaxed);
   return changed;
 }

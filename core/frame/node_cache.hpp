@@ -84,6 +84,10 @@ class NodeCache {
   // ---- the log ----
   /// Changes are counted in epochs: each capture, and each freeze, ends one. This is the current one.
   [[nodiscard]] Epoch epoch() const { return {epoch_.load(std::memory_order_acquire)}; }
+  /// Bytes of the leaves that changed in it.
+  [[nodiscard]] std::uint64_t changed_bytes() const {
+    return changed_count_.load(std::memory_order_relaxed) * node_bytes_;
+  }
   /// The last epoch in which anything changed, as far as that is known.
   [[nodiscard]] Epoch last_change() const;
   /// A leaf with changes of an epoch that ended.
@@ -177,6 +181,7 @@ class NodeCache {
   std::atomic<std::uint64_t> capturing_{0};  ///< the epoch being captured; 0: none
   mutable std::mutex epoch_mutex_;           ///< the two below
   std::vector<Frame*> changed_leaves_;       ///< in the current epoch; a frame may be there twice
+  std::atomic<std::uint64_t> changed_count_{0};  ///< of those
   std::unordered_map<Frame*, LeftCopy> left_copies_;
 
   std::array<std::mutex, 64> load_mutexes_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.hpp"
@@ -52,9 +53,9 @@ class FileData {
 
   Result<std::vector<std::byte>> inline_content(InodeNumber inode) const;
   Result<void> write_inline(Inode& inode, std::uint64_t offset, ConstBytes from, Timestamp now);
-  Result<void> leave_inline(Inode& inode, std::uint64_t offset, Timestamp now);
+  Result<void> leave_inline(Inode& inode, std::uint64_t offset);
   Result<std::size_t> write_piece(Inode& inode, std::uint64_t position, ConstBytes from,
-                                  Timestamp now);
+                                  std::optional<Timestamp> now);
   Result<OldGranules> surround(const Inode& inode, std::uint64_t position, ConstBytes from,
                                std::uint64_t end) const;
   Result<void> replace(Inode& inode, const std::vector<Extent>& old, const Extent* before,

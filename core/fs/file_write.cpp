@@ -38,7 +38,7 @@ Result<std::size_t> FileData::write(Inode& inode, std::uint64_t offset, ConstByt
       TRY(write_inline(inode, offset, from, now));
       return from.size();
     }
-    TRY(leave_inline(inode, offset, now));
+    TRY(leave_inline(inode, offset));
   }
   std::size_t done = 0;
   while (done < from.size()) {
@@ -76,11 +76,12 @@ Result<void> FileData::write_inline(Inode& inode, std::uint64_t offset, ConstByt
 
 /// Before a write at `offset` gives the file blocks: content in an item moves to blocks too, unless the
 /// write's first piece takes it along.
-Result<void> FileData::leave_inline(Inode& inode, std::uint64_t offset, Timestamp now) {
+Result<void> FileData::leave_inline(Inode& inode, std::uint64_t offset) {
   if (inode.item().size == 0) return {};
   const std::vector<std::byte> content = TRY(inline_content(inode.number));
   if (content.empty() || (offset < kGranuleBytes && content.size() <= kGranuleBytes)) return {};
-  TRY(write_piece(inode, 0, content, now));
+  // The file stays the same: only the write that follows is a modification.
+  TRY(write_piece(inode, 0, content, std::nullopt));
   return {};
 }
 
@@ -93,7 +94,7 @@ struct FileData::OldGranules {
 
 /// Writes the first part of `from`: as much as one operation should take. Returns how much.
 Result<std::size_t> FileData::write_piece(Inode& inode, std::uint64_t position, ConstBytes from,
-                                          Timestamp now) {
+                                          std::optional<Timestamp> now) {
   const std::uint64_t start = floor_granule(position);
   const std::uint64_t longest = max_extent_bytes(context_.layout.node_bytes);
   std::uint64_t stop = std::min(position + from.size(), start + longest);
@@ -121,8 +122,10 @@ Result<std::size_t> FileData::write_piece(Inode& inode, std::uint64_t position, 
   const BlockNumber goal = before ? before->run.end() : BlockNumber{};
   DetachedExtents placed = TRY(placer_.place(content.parts, start, ReserveClass::kNormal, goal));
   changed.size = std::max(changed.size, stop);
-  set_modify(changed, now);
-  set_change(changed, now);
+  if (now) {
+    set_modify(changed, *now);
+    set_change(changed, *now);
+  }
   TRY(replace(inode, old, before ? &*before : nullptr, {start, end}, placed, changed));
   return from.size();
 }

@@ -77,10 +77,12 @@ void Volume::Engine::start_upper_layers() {
   if (!closed || replay.records != 0) start.sequence += kSequencesSkipped;
   log.emplace(Log::Parts{device, layout, *cache, flushes, clock, counters}, opened, start,
               options.policy, trace);
-  const std::size_t dirty_bytes_max =
+  Checkpointer::Limits limits;
+  limits.dirty_bytes_max =
       options.dirty_bytes_max != 0 ? options.dirty_bytes_max : options.cache_bytes / 2;
+  limits.log_ahead_bytes = options.log_ahead_bytes;
   checkpointer.emplace(Checkpointer::Parts{*placement, *table, *cache, *tree, *log}, opened, clock,
-                       trace, dirty_bytes_max);
+                       trace, limits);
   committer.emplace(*checkpointer, *log, counters);
   const auto item_max = static_cast<std::uint32_t>(max_item_bytes(layout.node_bytes));
   const auto inline_max =

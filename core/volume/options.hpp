@@ -43,6 +43,9 @@ struct MountOptions {
   bool discard_log = false;           ///< open though durable records of the log are damaged, without them
   std::size_t cache_bytes = 256_MiB;  ///< budget for cached nodes
   std::size_t dirty_bytes_max = 0;    ///< a checkpoint begins above it; 0: half of cache_bytes
+  /// Whenever so many bytes of leaves changed since the last fsync, they go to the log, without a flush:
+  /// an fsync then finds little left to do, and more is written. 0: the log waits for an fsync.
+  std::size_t log_ahead_bytes = 0;
   std::uint32_t inline_max = 2048;    ///< files up to this size live in the leaf; 0: none do
   Clock* clock = nullptr;             ///< null: system_clock(); outlives the volume
   PageMemory* memory = nullptr;       ///< for cached nodes; null: heap_page_memory()

@@ -58,6 +58,8 @@ CrashCase case_of(std::uint64_t seed) {
   what.config.file_bytes = 64_KiB;
   what.config.total_bytes = 1_MiB;
   what.config.split = static_cast<std::uint32_t>(seed / std::size(kKinds) % 4);
+  what.config.log = static_cast<std::uint32_t>(seed / 3 % 4);
+  if (seed % 4 == 1) what.config.log_ahead_bytes = 3 * std::uint64_t{kind.node_bytes};
   what.config.inline_max = seed % 3 == 0 ? 0 : 2048;
   // Some checkpoints come by themselves, in the midst of operations.
   if (seed % 2 == 0) what.config.dirty_bytes_max = 12 * std::uint64_t{kind.node_bytes};

@@ -41,6 +41,7 @@ WorkloadConfig config_of(std::uint64_t seed) {
   config.split = static_cast<std::uint32_t>(seed / 5 % 4);
   config.hint = seed / 20 % 2 == 0 ? 1 : 0;
   config.log = static_cast<std::uint32_t>(seed % 4);
+  if (seed % 7 == 0) config.log_ahead_bytes = 5 * std::uint64_t{sizes.node_bytes};
   config.names = seed % 2 == 0 ? 60 : 800;
   config.file_bytes = 128_KiB;
   config.total_bytes = 4_MiB;

@@ -90,7 +90,7 @@ class TreeRig {
                                 start, options.log_policy, Tracer());
     checkpointer =
         std::make_unique<Checkpointer>(Checkpointer::Parts{*placement, *table, *cache, *tree, *log},
-                                       sb, clock, Tracer(), options.dirty_bytes_max);
+                                       sb, clock, Tracer(), Checkpointer::Limits{options.dirty_bytes_max, 0});
   }
 
   Layout layout;

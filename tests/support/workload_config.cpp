@@ -19,6 +19,7 @@ void for_fields(Config& config, Act act) {
   act("split", config.split);
   act("hint", config.hint);
   act("log", config.log);
+  act("log_ahead_bytes", config.log_ahead_bytes);
   act("no_space", config.no_space);
   act("fragment", config.fragment);
   act("names", config.names);
@@ -47,6 +48,7 @@ MountOptions WorkloadConfig::mount_options(Clock* clock) const {
   options.policy.search_hint = static_cast<SearchHint>(hint);
   options.policy.copy = static_cast<LogCopy>(log % 2);
   options.policy.dirty = static_cast<LogDirty>(log / 2 % 2);
+  options.log_ahead_bytes = static_cast<std::size_t>(log_ahead_bytes);
   options.cache_bytes = static_cast<std::size_t>(cache_bytes);
   options.dirty_bytes_max = static_cast<std::size_t>(dirty_bytes_max);
   options.inline_max = inline_max;

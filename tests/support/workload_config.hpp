@@ -23,6 +23,7 @@ struct WorkloadConfig {
   std::uint32_t split = 3;  ///< SplitPolicy
   std::uint32_t hint = 1;   ///< SearchHint
   std::uint32_t log = 0;    ///< LogCopy + 2 * LogDirty
+  std::uint64_t log_ahead_bytes = 0;
   /// Calls may end with kNoSpace: the device is small, or hash buckets overflow.
   std::uint32_t no_space = 0;
   /// Before anything else, all free space is cut into single granules, so that nodes lie in pieces.
