@@ -64,7 +64,13 @@ cordwood_test(volume_cases
 cordwood_test(volume_log
   SOURCES unit/volume/log_cases_test.cpp
   LIBS cordwood_test_support
-  THREADS
+)
+
+cordwood_test(volume_log_threads
+  SOURCES unit/volume/log_threads_test.cpp
+  LIBS cordwood_test_support
+  THREADS NATIVE_ONLY
+  TIMEOUT 600
 )
 
 cordwood_test(model
