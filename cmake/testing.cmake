@@ -25,6 +25,8 @@ function(cordwood_test name)
   cordwood_warnings(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} cordwood_test_main)
   target_precompile_headers(${name} REUSE_FROM cordwood_test_main)
+  # Files of a test use the same short names for different things.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   if(EMSCRIPTEN)
     target_link_options(${name} PRIVATE -sENVIRONMENT=node -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1)
   endif()

@@ -55,6 +55,17 @@ inline void store_le(std::byte* to, T value) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Whether all bytes from one place up to another are zero.
+[[nodiscard]] inline bool all_zero(const std::byte* from, const std::byte* to) {
+  for (; to - from >= 8; from += 8) {
+    if (load_le<std::uint64_t>(from) != 0) return false;
+  }
+  for (; from != to; ++from) {
+    if (*from != std::byte{0}) return false;
+  }
+  return true;
+}
+
 template <class T>
 [[nodiscard]] constexpr T round_up(T value, T multiple) {
   return (value + multiple - 1) / multiple * multiple;

@@ -41,7 +41,17 @@ enum class Errc : std::uint16_t {
 };
 
 /// What `Error::where` counts.
-enum class Place : std::uint8_t { kNone, kByte, kBlock, kNode, kInode, kGroup, kTablePage, kValue, kLogRecord };
+enum class Place : std::uint8_t {
+  kNone,
+  kByte,
+  kBlock,
+  kNode,
+  kInode,
+  kGroup,
+  kTablePage,
+  kValue,
+  kLogRecord
+};
 
 /// An error: its class, a sentence fragment that a person can act on, and the place it concerns.
 /// Trivially copyable; `what` is a string literal.

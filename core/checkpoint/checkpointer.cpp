@@ -78,8 +78,8 @@ Result<void> Checkpointer::run_ahead() {
   if (limits_.log_ahead_bytes == 0 || cache_.changed_bytes() < limits_.log_ahead_bytes) return {};
   const std::unique_lock lock(log_.mutex(), std::try_to_lock);
   if (!lock || !can_append() || cache_.changed_bytes() < limits_.log_ahead_bytes) return {};
-  const auto appended = log_.append(TRY(cut()), Generation{superblock().generation},
-                                    Log::Durability::kLater);
+  const auto appended =
+      log_.append(TRY(cut()), Generation{superblock().generation}, Log::Durability::kLater);
   if (appended) return {};
   fail(appended.error());
   return appended.error();

@@ -88,7 +88,8 @@ class Checkpointer {
   /// @param current          the superblock of the last durable checkpoint.
   /// When begin() does more than it is asked for.
   struct Limits {
-    std::size_t dirty_bytes_max = 0;  ///< bytes of dirty nodes above which it makes a checkpoint first
+    std::size_t dirty_bytes_max =
+        0;  ///< bytes of dirty nodes above which it makes a checkpoint first
     /// Bytes of leaves that the log lacks above which it appends them, without a flush; 0: never.
     std::size_t log_ahead_bytes = 0;
   };
@@ -135,7 +136,7 @@ class Checkpointer {
   /// What a freeze fixed.
   struct Frozen {
     Superblock superblock;
-    Epoch epoch;    ///< that it ended
+    Epoch epoch;  ///< that it ended
     LogPosition log_head;
   };
   Result<Frozen> freeze(MountState state);

@@ -57,8 +57,9 @@ Result<Layout> Layout::compute(std::uint64_t device_bytes, std::uint32_t block_b
     log_bytes = std::clamp(round_up<std::uint64_t>(bytes / 64, kPageBytes), kMinLogBytes,
                            kDefaultLogBytesMax);
   } else if (log_bytes < kMinLogBytes || log_bytes > bytes / 4 || log_bytes % kPageBytes != 0) {
-    return invalid(log_bytes,
-                   "the log takes whole pages of 4096 bytes, from 256 KiB to a quarter of the device");
+    return invalid(
+        log_bytes,
+        "the log takes whole pages of 4096 bytes, from 256 KiB to a quarter of the device");
   }
   layout.log = {{kHeadBytes / block_bytes}, log_bytes / block_bytes};
   layout.group_page_count = cordwood::group_page_count(layout.group_count);

@@ -27,11 +27,12 @@ inline constexpr std::uint32_t kLogBatchContinues = 1;
 /// Applied to the state after the batch before it, that gives the state of the volume at the batch's
 /// cut: never a part of an operation.
 struct LogRecordHeader {
-  std::uint64_t checksum = 0;  ///< of all bytes behind it, seeded with the record's place on the device
+  std::uint64_t checksum =
+      0;  ///< of all bytes behind it, seeded with the record's place on the device
   std::uint32_t magic = kLogMagic;
   std::uint32_t flags = 0;
-  std::uint64_t volume_id = 0;        ///< a record of another volume
-  std::uint64_t sequence = 0;         ///< one more than the record before: a record of an earlier lap
+  std::uint64_t volume_id = 0;  ///< a record of another volume
+  std::uint64_t sequence = 0;   ///< one more than the record before: a record of an earlier lap
   std::uint64_t base_generation = 0;  ///< the last durable checkpoint when it was written
   /// Every record with a smaller sequence was durable when this one was written: so what is damaged
   /// among those is corruption, and what is damaged behind them may be a torn tail.
@@ -42,7 +43,7 @@ struct LogRecordHeader {
   std::uint32_t item_count = 0;
   std::uint32_t tombstone_count = 0;
   std::uint32_t reserved0 = 0;
-  std::uint64_t next_inode = 0;   ///< as in the superblock, at the batch's cut
+  std::uint64_t next_inode = 0;  ///< as in the superblock, at the batch's cut
   std::uint64_t inode_count = 0;
   std::int64_t written_seconds = 0;
   std::uint8_t reserved1[24] = {};

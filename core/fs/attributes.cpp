@@ -62,8 +62,9 @@ Result<Attributes> Filesystem::set_attributes(InodeNumber inode, const Attribute
   } else {
     Operation operation = TRY(context_.checkpointer.begin({1, 0, ReserveClass::kNormal}));
     TRY(inodes_.prepare(operation.reservation, *target));
-    TRY(apply(operation, [&] { return inodes_.store(operation.reservation, *target, item,
-                                                   InodeTable::Change::kAttributes); }));
+    TRY(apply(operation, [&] {
+      return inodes_.store(operation.reservation, *target, item, InodeTable::Change::kAttributes);
+    }));
   }
   return attributes_of(inode, target->item());
 }

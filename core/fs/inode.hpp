@@ -46,9 +46,7 @@ class Inode {
 
   /// The epochs of its last change, and of the last one to more than its attributes; if that was before
   /// it was loaded, the last in which anything changed. @threads any
-  [[nodiscard]] Epoch last_change() const {
-    return {last_change_.load(std::memory_order_acquire)};
-  }
+  [[nodiscard]] Epoch last_change() const { return {last_change_.load(std::memory_order_acquire)}; }
   [[nodiscard]] Epoch last_data_change() const {
     return {last_data_change_.load(std::memory_order_acquire)};
   }

@@ -9,9 +9,7 @@
 namespace cordwood {
 
 CrashRun::CrashRun(const SparseImage& image, CrashRunOptions options)
-    : options_(std::move(options)),
-      clock_({1'800'000'000, 0}),
-      device_(image, options_.device) {
+    : options_(std::move(options)), clock_({1'800'000'000, 0}), device_(image, options_.device) {
   options_.mount.clock = &clock_;
 }
 

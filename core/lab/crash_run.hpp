@@ -72,8 +72,8 @@ class CrashRun {
 
   /// What became of one state.
   struct Verdict {
-    std::string id;     ///< gives the state to try_state()
-    bool kept = false;  ///< whether what it holds was promised
+    std::string id;        ///< gives the state to try_state()
+    bool kept = false;     ///< whether what it holds was promised
     std::size_t step = 0;  ///< the step whose result it holds; 0: none
     std::string what;      ///< what is wrong, in words
   };

@@ -34,8 +34,8 @@ void LogBatchBuilder::add(const Leaf& leaf, ErasedKeys& erased) {
   const std::uint32_t count = leaf.count();
   const std::uint32_t changed_bytes = leaf.changed_bytes();
   const bool mostly_changed =
-      changed_bytes != 0 &&
-      std::uint64_t{changed_bytes} * 100 >= std::uint64_t{leaf.used_bytes()} * policy_.whole_threshold;
+      changed_bytes != 0 && std::uint64_t{changed_bytes} * 100 >=
+                                std::uint64_t{leaf.used_bytes()} * policy_.whole_threshold;
   if (policy_.dirty == LogDirty::kWhole || mostly_changed) {
     // All items are put, so what lies between two tombstones may be erased before.
     if (!ranges.empty()) add_tombstone({ranges.front().first, ranges.back().last});
@@ -123,8 +123,8 @@ void LogBatchBuilder::begin_record() {
 void LogBatchBuilder::begin_leaf() {
   if (record_ && room_left() < kMinLeafRoom) end_record();
   if (!record_) begin_record();
-  leaf_bytes_ = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(room_left() / 8 * 8, kMaxLogLeafBytes));
+  leaf_bytes_ =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(room_left() / 8 * 8, kMaxLogLeafBytes));
   std::byte* const at = record_.get() + record_end_;
   std::memset(at, 0, kNodeHeaderBytes);
   store_le(at + offsetof(NodeHeader, magic), kNodeMagic);

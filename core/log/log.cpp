@@ -74,7 +74,8 @@ LogBatch Log::capture(const Cut& cut, std::uint64_t bytes_max) {
   LogBatchBuilder builder(buffers_, layout_, volume_id_, bytes_max, policy_);
   for (const NodeCache::ChangedLeaf& leaf : leaves) {
     if (builder.overflowed()) break;
-    cache_.capture(leaf, [&](const Leaf& items, ErasedKeys& erased) { builder.add(items, erased); });
+    cache_.capture(leaf,
+                   [&](const Leaf& items, ErasedKeys& erased) { builder.add(items, erased); });
   }
   cache_.end_capture();
   LogBatch batch = builder.finish();

@@ -166,8 +166,9 @@ Result<ReplayPlan> plan_replay(BlockDevice& device, const Layout& layout,
   // A volume that was closed has nothing in its log.
   const bool closed = superblock.mount_state == static_cast<std::uint32_t>(MountState::kClean);
   if (!plan.damage && !(closed && seen.empty()) && TRY(reader.end_was_durable())) {
-    plan.damage = corrupt(Place::kLogRecord, reader.position().sequence,
-                          "a record of the log is damaged that was durable: what follows it is lost");
+    plan.damage =
+        corrupt(Place::kLogRecord, reader.position().sequence,
+                "a record of the log is damaged that was durable: what follows it is lost");
   }
   const std::size_t count = TRY(tail.count_whole(seen, durable_sequence));
   fill_plan(plan, seen, count);

@@ -5,16 +5,6 @@
 #include "node/inner.hpp"
 
 namespace cordwood {
-namespace {
-
-bool all_zero(const std::byte* from, const std::byte* to) {
-  for (; from != to; ++from) {
-    if (*from != std::byte{0}) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 void Inner::pack(std::byte* target) const {
   const std::uint32_t total = count();

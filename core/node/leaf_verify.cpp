@@ -38,16 +38,6 @@ class OffsetSet {
 /// nullptr when all is well; else what is wrong.
 using Fault = const char*;
 
-bool all_zero(const std::byte* from, const std::byte* to) {
-  for (; to - from >= 8; from += 8) {
-    if (load_le<std::uint64_t>(from) != 0) return false;
-  }
-  for (; from != to; ++from) {
-    if (*from != std::byte{0}) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 const char* Leaf::fault_of_header() const {

@@ -43,10 +43,10 @@ enum class Counter : std::uint8_t {
   kSpaceBytesWritten,  ///< bitmaps and group pages
   kSuperblockBytesWritten,
   kDataBytesWritten,
-  kGateClosedNs,  ///< time for which a cut or a freeze kept changes out
-  kFsyncs,        ///< calls that asked for durability
-  kFsyncsIdle,    ///< ... and found it there
-  kCommits,       ///< groups of such calls that were served together
+  kGateClosedNs,         ///< time for which a cut or a freeze kept changes out
+  kFsyncs,               ///< calls that asked for durability
+  kFsyncsIdle,           ///< ... and found it there
+  kCommits,              ///< groups of such calls that were served together
   kCommitsByCheckpoint,  ///< ... by a checkpoint, because the log could not
   kCaptures,
   kCaptureNs,

@@ -87,8 +87,8 @@ void Volume::Engine::start_upper_layers() {
   const auto item_max = static_cast<std::uint32_t>(max_item_bytes(layout.node_bytes));
   const auto inline_max =
       std::min(options.inline_max, item_max - static_cast<std::uint32_t>(sizeof(ExtentHeader)));
-  context.emplace(FsContext{device, *space, *cache, *tree, *checkpointer, *committer, flushes, clock,
-                            counters, layout,
+  context.emplace(FsContext{device, *space, *cache, *tree, *checkpointer, *committer, flushes,
+                            clock, counters, layout,
                             NameHasher{opened.volume_seed(), opened.name_hash_bits}, inline_max});
   const bool replayed = replay.records != 0;
   filesystem.emplace(*context,

@@ -76,9 +76,8 @@ Result<void> erase_old(BlockDevice& device, const Layout& layout) {
 
 Result<void> Volume::format(BlockDevice& device, const FormatOptions& options) {
   const DeviceGeometry geometry = device.geometry();
-  const Layout layout =
-      TRY(Layout::compute(geometry.bytes, options.block_bytes,
-                                            options.node_bytes, options.log_bytes));
+  const Layout layout = TRY(
+      Layout::compute(geometry.bytes, options.block_bytes, options.node_bytes, options.log_bytes));
   if (geometry.sector_bytes > options.block_bytes) {
     return make_error(Errc::kInvalid, Place::kValue, geometry.sector_bytes,
                       "blocks cannot be smaller than the device's sectors");

@@ -36,9 +36,8 @@ Result<Layout> layout_of(const Superblock& superblock) {
   if (superblock.block_bytes > kMaxBlockBytes) {
     return corrupt(Place::kValue, superblock.block_bytes, "superblock: block size");
   }
-  const auto layout =
-      Layout::compute(volume_bytes(superblock), superblock.block_bytes, superblock.node_bytes,
-                      log_ring_bytes(superblock));
+  const auto layout = Layout::compute(volume_bytes(superblock), superblock.block_bytes,
+                                      superblock.node_bytes, log_ring_bytes(superblock));
   if (!layout || layout->device_blocks != superblock.device_blocks) {
     return corrupt(Place::kValue, superblock.device_blocks,
                    "superblock: block size, node size and device size do not fit together");

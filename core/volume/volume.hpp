@@ -42,7 +42,7 @@ struct VolumeStatistics {
   std::uint64_t cached_nodes = 0;
   std::uint64_t table_levels = 0;
   std::uint64_t tree_levels = 0;
-  Generation generation;  ///< the one that is being changed
+  Generation generation;             ///< the one that is being changed
   std::uint64_t log_bytes = 0;       ///< of the log ring
   std::uint64_t log_used_bytes = 0;  ///< since the last checkpoint
   HistogramSummary gate_closed_ns;   ///< for how long cuts and freezes kept changes out

@@ -17,7 +17,7 @@ constexpr unsigned kDepth = 64;
 /// Large requests are cut, so that their parts run in parallel; devices cut them further.
 constexpr std::size_t kPieceBytesMax = 1_MiB;
 constexpr std::size_t kBounceSlots = 8;
-constexpr std::size_t kBounceBytes = 128_KiB;
+constexpr std::size_t kBounceSlotBytes = 128_KiB;
 constexpr std::size_t kNoBounce = SIZE_MAX;
 
 int set_up(io_uring& ring) {
@@ -82,7 +82,7 @@ void UringQueue::run_others() {
 void UringQueue::prepare_bounce() {
   const auto bounced = [this](const IoRequest& request) { return needs_bounce(target_, request); };
   if (!bounce_.empty() || std::none_of(requests_.begin(), requests_.end(), bounced)) return;
-  bounce_ = AlignedBuffer(kBounceSlots * kBounceBytes);
+  bounce_ = AlignedBuffer(kBounceSlots * kBounceSlotBytes);
   if (bounce_.empty()) return;
   // Registering spares the kernel a look-up of the pages at each transfer; it may be refused, for
   // example by a limit on locked memory.
@@ -102,7 +102,7 @@ bool UringQueue::next_piece(Piece& piece) {
     } else if (mine && next_byte_ < request.bytes) {
       if (bounced && free_bounces_.empty()) return false;
       const std::size_t bytes =
-          std::min(request.bytes - next_byte_, bounced ? kBounceBytes : kPieceBytesMax);
+          std::min(request.bytes - next_byte_, bounced ? kBounceSlotBytes : kPieceBytesMax);
       piece = {next_request_, request.offset + next_byte_, request.data + next_byte_, bytes,
                kNoBounce};
       if (bounced) {
@@ -217,7 +217,7 @@ void UringQueue::fail(std::size_t request, const Error& error) {
 }
 
 Bytes UringQueue::bounce_of(const Piece& piece) const {
-  return bounce_.bytes().subspan(piece.bounce * kBounceBytes, kBounceBytes);
+  return bounce_.bytes().subspan(piece.bounce * kBounceSlotBytes, kBounceSlotBytes);
 }
 
 }  // namespace cordwood

@@ -128,7 +128,8 @@ std::vector<Step> operations() {
     });
   }
   const auto add_rename = [&](const char* path, const char* target, RenameMode mode) {
-    add((mode == RenameMode::kExchange ? "exchange " : "rename ") + std::string(path) + " " + target,
+    add((mode == RenameMode::kExchange ? "exchange " : "rename ") + std::string(path) + " " +
+            target,
         [path, target, mode](Volume& volume) -> Result<void> {
           const Place from = TRY(volume.resolve_parent(path));
           const Place to = TRY(volume.resolve_parent(target));
@@ -165,7 +166,8 @@ std::vector<Step> operations() {
 
 std::vector<Persistence> persistences() {
   std::vector<Persistence> steps;
-  for (const char* path : {"/", "/A", "/A/C", "/B", "/A/foo", "/A/bar", "/A/new", "/B/bar", "/new"}) {
+  for (const char* path :
+       {"/", "/A", "/A/C", "/B", "/A/foo", "/A/bar", "/A/new", "/B/bar", "/new"}) {
     steps.push_back({std::string("fsync ") + path, path, Promise::Kind::kInode,
                      [](Volume& volume, InodeNumber inode) { return volume.fsync(inode); }});
   }
@@ -185,7 +187,7 @@ struct Shape {
   bool fua;
 };
 constexpr Shape kShapes[] = {
-    {4096, 512, true, false}, {4096, 4096, true, true}, {16384, 4096, true, false},
+    {4096, 512, true, false}, {4096, 4096, true, true},  {16384, 4096, true, false},
     {65536, 512, true, true}, {4096, 512, false, false},
 };
 

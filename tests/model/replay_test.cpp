@@ -56,9 +56,9 @@ std::string replay_and_compare(Executor& executor, const MemoryDevice& device) {
   auto replayed = Volume::open(copy, executor.config().mount_options(&clock));
   if (!replayed) return "open: " + replayed.error().message();
   // Opening finishes deletions, so inodes without a name are there in the live tree only.
-  const auto unnamed = std::count_if(executor.model().inodes().begin(),
-                                     executor.model().inodes().end(),
-                                     [](const auto& entry) { return entry.second->links == 0; });
+  const auto unnamed =
+      std::count_if(executor.model().inodes().begin(), executor.model().inodes().end(),
+                    [](const auto& entry) { return entry.second->links == 0; });
   if (unnamed == 0) {
     if (std::string wrong = compare_trees(executor.volume(), **replayed); !wrong.empty()) {
       return wrong;

@@ -25,7 +25,8 @@ struct LogShape {
 /// A volume on a memory device that can be dropped as a crash does it.
 class LogRig {
  public:
-  explicit LogRig(const LogShape& shape = {}) : shape_(shape), device_(shape.device_bytes, shape.device) {
+  explicit LogRig(const LogShape& shape = {})
+      : shape_(shape), device_(shape.device_bytes, shape.device) {
     FormatOptions format;
     format.node_bytes = shape.node_bytes;
     format.block_bytes = shape.block_bytes;

@@ -10,11 +10,11 @@ namespace cordwood::test {
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Operation::Kind::kCount)> kNames{
-    "create", "mkdir",    "symlink", "link",   "unlink",   "rmdir",    "rename",  "write",
-    "append", "truncate", "read",    "seek",   "setxattr", "getxattr", "rmxattr", "listxattr",
-    "chmod",  "chown",    "utimens", "lookup", "stat",     "readlink", "resolve", "readdir",
-    "stale",  "open",     "close",   "clock",  "sync",     "remount",  "check",   "compare",
-    "fsync",  "checkpoint"};
+    "create",   "mkdir",     "symlink",  "link",    "unlink",  "rmdir",     "rename",
+    "write",    "append",    "truncate", "read",    "seek",    "setxattr",  "getxattr",
+    "rmxattr",  "listxattr", "chmod",    "chown",   "utimens", "lookup",    "stat",
+    "readlink", "resolve",   "readdir",  "stale",   "open",    "close",     "clock",
+    "sync",     "remount",   "check",    "compare", "fsync",   "checkpoint"};
 
 Error bad_line() { return make_error(Errc::kInvalid, "not an operation"); }
 

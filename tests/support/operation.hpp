@@ -46,7 +46,7 @@ struct Operation {
     kRemount,  ///< number: variation of the mount options, 0 for the usual ones
     kCheck,
     kCompare,
-    kFsync,       ///< path, mode: 1 fdatasync
+    kFsync,  ///< path, mode: 1 fdatasync
     kCheckpoint,
     kCount,
   };

@@ -88,9 +88,9 @@ class TreeRig {
     const LogPosition start{sb.log_sequence, sb.log_block};
     log = std::make_unique<Log>(Log::Parts{device, layout, *cache, flushes, clock, counters}, sb,
                                 start, options.log_policy, Tracer());
-    checkpointer =
-        std::make_unique<Checkpointer>(Checkpointer::Parts{*placement, *table, *cache, *tree, *log},
-                                       sb, clock, Tracer(), Checkpointer::Limits{options.dirty_bytes_max, 0});
+    checkpointer = std::make_unique<Checkpointer>(
+        Checkpointer::Parts{*placement, *table, *cache, *tree, *log}, sb, clock, Tracer(),
+        Checkpointer::Limits{options.dirty_bytes_max, 0});
   }
 
   Layout layout;

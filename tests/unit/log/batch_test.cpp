@@ -37,8 +37,7 @@ struct ChangedLeaf {
 
 /// Leaves in key order, filled at random; some items count as changed, some keys as erased.
 std::vector<std::unique_ptr<ChangedLeaf>> random_leaves(Random& random, std::uint32_t node_bytes,
-                                                        Items& changed,
-                                                        std::vector<Key>& erased) {
+                                                        Items& changed, std::vector<Key>& erased) {
   std::vector<std::unique_ptr<ChangedLeaf>> leaves;
   std::uint64_t lo = 0;
   const std::uint64_t number = random.between(1, 12);
@@ -46,9 +45,9 @@ std::vector<std::unique_ptr<ChangedLeaf>> random_leaves(Random& random, std::uin
     auto next = std::make_unique<ChangedLeaf>(node_bytes);
     Leaf& leaf = next->leaf;
     while (true) {
-      const std::vector<std::byte> data(random.one_in(20) ? random.below(max_item_bytes(node_bytes))
-                                                          : random.below(80),
-                                        static_cast<std::byte>(lo));
+      const std::vector<std::byte> data(
+          random.one_in(20) ? random.below(max_item_bytes(node_bytes)) : random.below(80),
+          static_cast<std::byte>(lo));
       if (leaf.contiguous_free_bytes() < item_footprint(data.size())) break;
       leaf.insert(leaf.count(), {9, lo}, data);
       lo += random.between(1, 5);
@@ -175,13 +174,13 @@ TEST_CASE("log ring: places wrap, and what is taken is counted", "[log]") {
 
 TEST_CASE("log: block changes add up to what was taken and freed", "[log]") {
   BlockChanges changes;
-  changes.add({{100}, 10});   // written, then cut short
+  changes.add({{100}, 10});  // written, then cut short
   changes.drop({{100}, 10});
   changes.add({{100}, 4});
-  changes.drop({{50}, 8});    // overwritten in its middle
+  changes.drop({{50}, 8});  // overwritten in its middle
   changes.add({{50}, 2});
   changes.add({{56}, 2});
-  changes.add({{200}, 3});    // written and deleted
+  changes.add({{200}, 3});  // written and deleted
   changes.drop({{200}, 3});
   const auto net = changes.net();
   REQUIRE(net);

@@ -292,7 +292,8 @@ TEST_CASE("log: a thousand mounts in a row, each after a crash", "[log]") {
   }
 }
 
-TEST_CASE("log: a log of another volume, or of an older one at its place, does not count", "[log]") {
+TEST_CASE("log: a log of another volume, or of an older one at its place, does not count",
+          "[log]") {
   LogRig volume;
   volume.fsync(volume.file("one"));
   const SparseImage image = volume.image();

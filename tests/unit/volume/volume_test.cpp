@@ -199,9 +199,9 @@ TEST_CASE("volume: policies are parsed, and told as they were given", "[volume]"
   CHECK(log->whole_threshold == 100);
   CHECK(policy_text(*parse_policy("", *policy)) == policy_text(*policy));
   CHECK(parse_policy("split=never_push")->search_hint == SearchHint::kOn);
-  for (const char* bad : {"split", "split=", "split=foo", "hint=on", "search_hint=1", "=,",
-                          "log_copy=all", "log_dirty=", "whole_threshold=0", "whole_threshold=101",
-                          "whole_threshold=5x"}) {
+  for (const char* bad :
+       {"split", "split=", "split=foo", "hint=on", "search_hint=1", "=,", "log_copy=all",
+        "log_dirty=", "whole_threshold=0", "whole_threshold=101", "whole_threshold=5x"}) {
     CAPTURE(bad);
     CHECK(error_of(parse_policy(bad)) == Errc::kInvalid);
   }
