@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "failure.hpp"
-#include "fs/types.hpp"
 #include "trace/counters.hpp"
 #include "transfer/report.hpp"
+#include "volume/types.hpp"
 
 namespace cordwood::cli {
 
