@@ -7,6 +7,11 @@ namespace cordwood {
 
 void check_log(CheckState& state) {
   const auto plan = plan_replay(state.reader);
+  if (!plan && (plan.error().place == Place::kNode || plan.error().place == Place::kTablePage)) {
+    state.find(FindingKind::kPartsNotCompared, 0, 0,
+               "the tree is damaged: which records of the log count was not found out");
+    return;
+  }
   if (!plan) {
     state.find(FindingKind::kLogUnreadable, 0, 0,
                "the log cannot be read: ", plan.error().message());

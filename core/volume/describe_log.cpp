@@ -38,16 +38,11 @@ class LogDescription {
                         {"bytes", layout_.log.count * layout_.block_bytes},
                         {"clean", was_closed(reader_)},
                         {"start", place_json(start_)}};
-    if (!plan) {
-      object["error"] = plan.error().message();
-      return object;
-    }
-    json::array records = describe_records(*plan);
-    object["records"] = std::move(records);
+    object["records"] = describe_records(plan);
     object["records_left_out"] = left_out_;
     object["end"] = end_json();
-    object["plan"] = to_json(*plan);
-    object["behind_damage"] = plan->damage ? describe_behind() : json::array{};
+    object["plan"] = plan ? to_json(*plan) : error_json(plan.error());
+    object["behind_damage"] = plan && plan->damage ? describe_behind() : json::array{};
     return object;
   }
 
@@ -58,7 +53,7 @@ class LogDescription {
             {"byte", ring_.byte_of(position)}};
   }
 
-  json::array describe_records(const ReplayPlan& plan) {
+  json::array describe_records(const Result<ReplayPlan>& plan) {
     json::array records;
     for (std::uint64_t number = 0;; ++number) {
       const LogPosition place = log_.position();
@@ -70,18 +65,17 @@ class LogDescription {
         continue;
       }
       json::object described = header_json(place, (*record)->header());
-      const bool counts = number < plan.records;
-      described["counts"] = counts;
-      described["why_not"] = counts ? json::value(nullptr) : why_not(plan);
+      described["counts"] = nullptr;
+      described["why_not"] = nullptr;
+      if (plan) {
+        const bool counts = number < plan->records;
+        described["counts"] = counts;
+        if (!counts) described["why_not"] = plan->cut_reason;
+      }
       add_leaves(described, **record);
       add_tombstones(described, **record);
       records.push_back(std::move(described));
     }
-  }
-
-  static json::value why_not(const ReplayPlan& plan) {
-    if (plan.damage && plan.cut_reason[0] == '\0') return "the log is damaged";
-    return plan.cut_reason;
   }
 
   json::object header_json(LogPosition place, const LogRecordHeader& header) const {
@@ -213,16 +207,31 @@ class LogDescription {
   std::optional<Error> end_error_;
 };
 
+/// The tree of an image as the base of its log.
+class ImageBase final : public ReplayBase {
+ public:
+  explicit ImageBase(ImageReader& reader) : reader_(reader) {}
+
+  Result<bool> holds(Key key, ConstBytes item) override {
+    const auto found = TRY(reader_.find(key));
+    return found && std::equal(found->begin(), found->end(), item.begin(), item.end());
+  }
+
+ private:
+  ImageReader& reader_;
+};
+
 }  // namespace
 
-Result<ReplayPlan> plan_replay(const ImageReader& reader) {
+Result<ReplayPlan> plan_replay(ImageReader& reader) {
   const Layout& layout = reader.layout();
   const std::uint64_t ring_end = layout.byte_of(layout.log.end());
   const std::uint64_t device_bytes = reader.device().geometry().bytes;
   if (device_bytes < ring_end) {
     return corrupt(Place::kByte, device_bytes, "the device ends here, before the end of the log");
   }
-  return plan_replay(reader.device(), layout, reader.superblock());
+  ImageBase base(reader);
+  return plan_replay(reader.device(), layout, reader.superblock(), base);
 }
 
 json::object describe_log(ImageReader& reader, const LogDescriptionLimits& limits) {

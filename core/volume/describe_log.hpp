@@ -20,20 +20,21 @@ struct LogDescriptionLimits {
 };
 
 /// What opening the volume would replay; looking changes nothing.
-/// @errors I/O; corrupt when the device ends before its log does. Damage is told in the plan.
+/// @errors I/O; corrupt when the device ends before its log does, or when nodes of the tree are damaged
+///         that had to be asked. Damage of the log is told in the plan.
 /// @cost   reads the records and, if the volume was not closed, the rest of the ring.
-[[nodiscard]] Result<ReplayPlan> plan_replay(const ImageReader& reader);
+[[nodiscard]] Result<ReplayPlan> plan_replay(ImageReader& reader);
 
 /// The ring and what is in it: {"first_block", "blocks", "bytes", "clean",
 /// "start": {"sequence", "block", "byte"} (where the checkpoint begins to read),
 /// "records": [{"sequence", "block", "byte", "bytes", "wraps", "base_generation", "durable_sequence",
-///   "batch_continues", "next_inode", "inode_count", "written_seconds", "checksum", "counts",
-///   "why_not" (null, or why it does not count), "item_count", "tombstone_count",
+///   "batch_continues", "next_inode", "inode_count", "written_seconds", "checksum", "counts"
+///   (null when there is no plan), "why_not" (null, or why it does not count), "item_count", "tombstone_count",
 ///   "leaves": [{"offset", "bytes", "first_key", "item_count", "items": [{"offset", "bytes", "key",
 ///     "item"} ...]} ...], "items_left_out",
 ///   "tombstones": [{"first", "last"} ...], "tombstones_left_out"} ...], "records_left_out",
 /// "end": {"sequence", "block", "byte", "found"} (where reading stops, and at what),
-/// "plan": {see to_json}, "behind_damage": [{"sequence", ... "item_count"} ...]: whole records behind a
+/// "plan": {see to_json; or "error"}, "behind_damage": [{"sequence", ... "item_count"} ...]: whole records behind a
 /// damaged one, which a replay cannot reach}.
 /// Blocks count from the ring's start, bytes from the device's; offsets from the record's start.
 [[nodiscard]] boost::json::object describe_log(ImageReader& reader,

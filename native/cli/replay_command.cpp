@@ -42,7 +42,7 @@ std::string plan_text(const ReplayArguments& arguments, const ReplayPlan& plan, 
 /// Tells what opening the volume would do, and ends as it would end.
 Outcome<ExitCode> show_plan(BlockDevice& device, const ReplayArguments& arguments,
                             const GlobalOptions& global) {
-  const ImageReader reader = TRY(about("", ImageReader::open(device)));
+  ImageReader reader = TRY(about("", ImageReader::open(device)));
   const ReplayPlan plan = TRY(about("", plan_replay(reader)));
   const bool refuses = plan.damage && !global.discard_log;
   if (global.json) {
