@@ -18,8 +18,13 @@ bool is_fatal(Errc code) {
 }
 
 /// The next step after an error of the volume: one for each class that a person can meet.
-const char* advice_for(Errc code) {
-  switch (code) {
+const char* advice_for(const Error& error) {
+  if (error.code == Errc::kCorrupt && error.place == Place::kLogRecord) {
+    return "see it with cordwood check and cordwood dump log; to give up what follows it and go "
+           "on, "
+           "use cordwood replay --discard-log";
+  }
+  switch (error.code) {
     case Errc::kNoEntry: return "see what is there with cordwood ls or cordwood find";
     case Errc::kNotPermitted:
     case Errc::kAccess: return "run it as a user who may read and write the image";
@@ -75,7 +80,7 @@ Failure refused(std::string what, std::string advice) {
 
 Failure volume_failure(const Error& error, std::string_view subject) {
   return {is_damage(error.code) ? ExitCode::kDamaged : ExitCode::kRefused,
-          with_subject(subject, error.message()), advice_for(error.code), is_fatal(error.code)};
+          with_subject(subject, error.message()), advice_for(error), is_fatal(error.code)};
 }
 
 Failure host_failure(int code, std::string_view subject) {

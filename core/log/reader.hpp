@@ -23,6 +23,8 @@ class LogRecord {
   static Result<LogRecord> parse(AlignedBuffer bytes, const Layout& layout);
 
   [[nodiscard]] const LogRecordHeader& header() const { return header_; }
+  /// Its first byte; header().record_bytes of them, as they lie in the ring.
+  [[nodiscard]] const std::byte* data() const { return bytes_.get(); }
   [[nodiscard]] bool continues() const { return (header_.flags & kLogBatchContinues) != 0; }
   [[nodiscard]] const std::vector<LogIndexEntry>& index() const { return index_; }
   [[nodiscard]] const std::vector<LogTombstone>& tombstones() const { return tombstones_; }

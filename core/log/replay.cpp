@@ -41,15 +41,20 @@ Result<bool> extent_is_whole(BlockDevice& device, const Layout& layout, std::uin
 /// The records of the log whose extents' data may not have reached the device.
 class TailCheck {
  public:
-  TailCheck(BlockDevice& device, const Layout& layout, const Superblock& superblock, BTree* base)
+  TailCheck(BlockDevice& device, const Layout& layout, const Superblock& superblock,
+            ReplayBase& base)
       : device_(device), layout_(layout), superblock_(superblock), base_(base) {}
 
   /// A record was read: remembers which extents it names.
+  /// @errors corrupt with Place::kLogRecord: one of them is malformed
   Result<void> add(const LogRecord& record) {
-    TRY(for_each_extent(record, [&](Key, ConstBytes, const ExtentItem& extent) -> Result<bool> {
-      named_.try_emplace(name_of(extent), record.header().sequence);
-      return true;
-    }));
+    const std::uint64_t sequence = record.header().sequence;
+    const auto named =
+        for_each_extent(record, [&](Key, ConstBytes, const ExtentItem& extent) -> Result<bool> {
+          named_.try_emplace(name_of(extent), sequence);
+          return true;
+        });
+    if (!named) return corrupt(Place::kLogRecord, sequence, named.error().what);
     return {};
   }
 
@@ -93,7 +98,8 @@ class TailCheck {
 
   Result<bool> is_whole(const LogRecord& record) {
     const auto visit = [&](Key key, ConstBytes data, const ExtentItem& extent) -> Result<bool> {
-      if (named_before(extent, record.header().sequence) || TRY(in_base(key, data))) return true;
+      if (named_before(extent, record.header().sequence) || TRY(base_.holds(key, data)))
+        return true;
       return extent_is_whole(device_, layout_, superblock_.volume_seed(), extent);
     };
     return for_each_extent(record, visit);
@@ -105,19 +111,11 @@ class TailCheck {
     const auto found = named_.find(name_of(extent));
     return found != named_.end() && found->second < sequence;
   }
-  Result<bool> in_base(Key key, ConstBytes data) {
-    if (base_ == nullptr) return false;
-    bool same = false;
-    TRY(base_->read(key, [&](ConstBytes item) {
-      same = std::equal(item.begin(), item.end(), data.begin(), data.end());
-    }));
-    return same;
-  }
 
   BlockDevice& device_;
   const Layout& layout_;
   const Superblock& superblock_;
-  BTree* base_;
+  ReplayBase& base_;
   std::map<ExtentName, std::uint64_t> named_;  ///< sequence of the first record that has it
 };
 
@@ -140,7 +138,7 @@ void fill_plan(ReplayPlan& plan, const std::vector<Seen>& seen, std::size_t coun
 }  // namespace
 
 Result<ReplayPlan> plan_replay(BlockDevice& device, const Layout& layout,
-                               const Superblock& superblock, BTree* base) {
+                               const Superblock& superblock, ReplayBase& base) {
   ReplayPlan plan;
   plan.begin = plan.end = {superblock.log_sequence, superblock.log_block};
   plan.next_inode = superblock.next_inode;

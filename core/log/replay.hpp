@@ -31,17 +31,25 @@ struct ReplayPlan {
   std::uint64_t inode_count = 0;
 };
 
+/// The tree at the checkpoint, as far as a plan asks it: mounted or not.
+class ReplayBase {
+ public:
+  virtual ~ReplayBase() = default;
+  /// Whether it has an item of this key with exactly these bytes.
+  /// @errors corrupt, I/O: a node on the way
+  virtual Result<bool> holds(Key key, ConstBytes item) = 0;
+};
+
 /// Reads the log and decides which records count:
 /// - those up to the first that is not whole;
 /// - of those that nobody knew to be durable when a later one was written, only the ones whose file
 ///   data is on the device too, since one flush was to cover both;
 /// - no part of a batch.
-/// @param base  the tree at the checkpoint, to tell extents that were there before; null: all extents
-///              of records that may not be durable must have their data.
+/// @param base  tells extents that were there before: their data need not be looked at.
 /// @errors I/O, or corrupt nodes of the base; damage of the log is told in the plan.
 /// @source DESIGN.md "One flush".
 Result<ReplayPlan> plan_replay(BlockDevice& device, const Layout& layout,
-                               const Superblock& superblock, BTree* base = nullptr);
+                               const Superblock& superblock, ReplayBase& base);
 
 /// Applies the records of a plan to a tree that holds the checkpoint's state, and takes and frees the
 /// blocks of files accordingly. Nothing is written. If it fails the tree is good for nothing.

@@ -43,7 +43,7 @@ Result<CheckReport> check(BlockDevice& device, const CheckOptions& options) {
   report.findings = Findings(options.findings_per_kind_max);
   describe_volume(reader, report);
   CheckState state(reader, options, report);
-  for (const auto part : {check_superblocks, check_table, check_tree, check_space}) {
+  for (const auto part : {check_superblocks, check_log, check_table, check_tree, check_space}) {
     part(state);
     if (report.cancelled) return report;
   }

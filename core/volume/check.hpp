@@ -49,6 +49,8 @@ struct CheckStatistics {
   std::uint64_t owned_blocks = 0;  ///< by nodes, table pages and extents
   std::uint64_t data_bytes = 0;    ///< in extents with checksums
   std::uint64_t data_bytes_verified = 0;
+  std::uint64_t log_records = 0;  ///< that wait for a replay
+  std::uint64_t log_bytes = 0;    ///< of them
 };
 
 /// The answer of a check.
@@ -69,8 +71,9 @@ struct CheckReport {
 };
 
 /// Checks the structure of the volume on a device, which nobody may change meanwhile: superblocks,
-/// node table, tree, items, names, extended attributes, extents, orphans, free space, counters.
-/// Writes nothing and shares no code with the engine above the node format.
+/// log, node table, tree, items, names, extended attributes, extents, orphans, free space, counters.
+/// Writes nothing and shares no code with the engine above the node format, apart from the log: the
+/// question about it is what the engine would do with it. All else is said of the last checkpoint.
 ///
 /// One cause gives one finding where that can be told: what lies behind an unreadable node is not
 /// reported as missing, and counts that cannot be known are not compared (parts_not_compared).

@@ -74,6 +74,7 @@ struct CheckState {
 
 /// The parts, in the order in which they run.
 void check_superblocks(CheckState& state);
+void check_log(CheckState& state);
 void check_table(CheckState& state);
 void check_tree(CheckState& state);
 void check_space(CheckState& state);

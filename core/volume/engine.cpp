@@ -4,6 +4,26 @@
 
 namespace cordwood {
 
+namespace {
+
+class MountedBase final : public ReplayBase {
+ public:
+  explicit MountedBase(BTree& tree) : tree_(tree) {}
+
+  Result<bool> holds(Key key, ConstBytes item) override {
+    bool same = false;
+    TRY(tree_.read(key, [&](ConstBytes found) {
+      same = std::equal(found.begin(), found.end(), item.begin(), item.end());
+    }));
+    return same;
+  }
+
+ private:
+  BTree& tree_;
+};
+
+}  // namespace
+
 Volume::Engine::Engine(BlockDevice& block_device, const MountOptions& mount_options,
                        const Superblock& current, const Layout& its_layout)
     : device(block_device),
@@ -55,7 +75,8 @@ void Volume::Engine::start_tree(TreeRoot root) {
 }
 
 Result<void> Volume::Engine::replay_log() {
-  replay = TRY(plan_replay(device, layout, opened, &*tree));
+  MountedBase base(*tree);
+  replay = TRY(plan_replay(device, layout, opened, base));
   if (replay.damage && !options.discard_log) return *replay.damage;
   if (replay.records == 0) return {};
   return apply_replay(replay, device, layout, opened, *tree, *cache, *space);

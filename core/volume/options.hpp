@@ -18,6 +18,9 @@
 
 namespace cordwood {
 
+// Part of this header for its users: Layout::compute(), which tells whether sizes fit together before
+// anything is written, and the limits beside it (format/layout.hpp).
+
 /// How to make a new volume. Every field has a default that suits most uses.
 struct FormatOptions {
   std::uint32_t block_bytes = kDefaultBlockBytes;  ///< 512, 1024, 2048 or 4096

@@ -52,6 +52,8 @@ json::object statistics_json(const CheckStatistics& seen) {
       {"owned_blocks", seen.owned_blocks},
       {"data_bytes", seen.data_bytes},
       {"data_bytes_verified", seen.data_bytes_verified},
+      {"log_records", seen.log_records},
+      {"log_bytes", seen.log_bytes},
   };
 }
 

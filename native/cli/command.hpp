@@ -14,6 +14,8 @@ struct GlobalOptions {
   bool json = false;
   std::string policy;          ///< as parse_policy() reads it; empty: the defaults
   std::string cache = "256M";  ///< a size
+  bool discard_log =
+      false;  ///< open a volume whose log is damaged, without what follows the damage
 };
 
 /// What the command line asked for; runs after all of it was parsed.
@@ -45,6 +47,7 @@ void add_content_commands(Commands& commands);   // cat, put, get
 void add_name_commands(Commands& commands);      // mkdir, rm, mv, ln
 void add_transfer_commands(Commands& commands);  // import, export
 void add_check_commands(Commands& commands);     // check, scrub
-void add_dump_commands(Commands& commands);      // dump super, table, groups, node, tree, inode
+void add_replay_command(Commands& commands);
+void add_dump_commands(Commands& commands);  // dump super, table, groups, log, node, tree, inode
 
 }  // namespace cordwood::cli

@@ -12,6 +12,7 @@
 #include "cli/output.hpp"
 #include "cli/render_json.hpp"
 #include "volume/describe.hpp"
+#include "volume/describe_log.hpp"
 
 namespace cordwood::cli {
 
@@ -29,7 +30,7 @@ struct DumpRequest {
 };
 
 bool is_kind(const std::string& word) {
-  static const std::vector<std::string> kKinds = {"super", "table", "groups",
+  static const std::vector<std::string> kKinds = {"super", "table", "groups", "log",
                                                   "node",  "tree",  "inode"};
   return std::find(kKinds.begin(), kKinds.end(), word) != kKinds.end();
 }
@@ -42,9 +43,10 @@ Outcome<DumpRequest> request_of(const DumpArguments& arguments) {
   } else if (is_kind(words[0])) {
     request = {words[1], words[0]};
   } else {
-    return refused("dump: there is no " + words[1],
-                   "give one of super, table, groups, node ID, tree, inode INO; see cordwood dump "
-                   "--help");
+    return refused(
+        "dump: there is no " + words[1],
+        "give one of super, table, groups, log, node ID, tree, inode INO; see cordwood dump "
+        "--help");
   }
   const bool numbered = request.what == "node" || request.what == "inode";
   if (numbered != (words.size() == 3)) {
@@ -64,6 +66,12 @@ Outcome<DumpRequest> request_of(const DumpArguments& arguments) {
 
 std::uint64_t count_or(const DumpArguments& arguments, std::uint64_t otherwise) {
   return arguments.count_max == 0 ? otherwise : arguments.count_max;
+}
+
+LogDescriptionLimits log_limits(const DumpArguments& arguments) {
+  LogDescriptionLimits limits;
+  if (arguments.count_max != 0) limits.records_max = limits.items_max = arguments.count_max;
+  return limits;
 }
 
 /// A number that nothing has is the caller's mistake, whatever it would mean inside a volume.
@@ -90,6 +98,7 @@ Outcome<boost::json::object> describe(ImageReader& reader, const DumpRequest& re
   if (request.what == "super") return describe_superblocks(reader);
   if (request.what == "table") return describe_table(reader, count_or(arguments, 64));
   if (request.what == "groups") return describe_groups(reader, 0, count_or(arguments, 64));
+  if (request.what == "log") return describe_log(reader, log_limits(arguments));
   if (request.what == "tree") return describe_tree(reader, count_or(arguments, 1000));
   return describe_numbered(reader, request, arguments);
 }
@@ -112,15 +121,15 @@ Outcome<ExitCode> dump(BlockDevice& device, const DumpRequest& request,
 
 void add_dump_commands(Commands& commands) {
   const auto arguments = std::make_shared<DumpArguments>();
-  CLI::App* const command =
-      commands.add("dump",
-                   "Show structures as they lie in an image, also in a damaged one:\n"
-                   "dump IMAGE super|table|groups|tree, dump IMAGE node ID, dump IMAGE inode INO");
+  CLI::App* const command = commands.add(
+      "dump",
+      "Show structures as they lie in an image, also in a damaged one:\n"
+      "dump IMAGE super|table|groups|log|tree, dump IMAGE node ID, dump IMAGE inode INO");
   command->add_option("WORDS", arguments->words, "image, what to show, its number")
       ->required()
       ->expected(2, 3);
   command->add_option("--count", arguments->count_max,
-                      "how many pages, groups, nodes or items to show");
+                      "how many pages, groups, records, nodes or items to show");
   commands.set_action(command, [arguments](const GlobalOptions& global) -> Outcome<ExitCode> {
     const DumpRequest request = TRY(request_of(*arguments));
     return on_device(request.image, [&](BlockDevice& device) {

@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "volume/check.hpp"
+#include "volume/describe_log.hpp"
 #include "volume/json_parts.hpp"
 
 namespace cordwood::cli {
@@ -19,10 +20,31 @@ std::string label_of(const Superblock& superblock) {
   return std::string(field.substr(0, field.find('\0')));
 }
 
-const char* state_name(const Superblock& superblock) {
-  return superblock.mount_state == static_cast<std::uint32_t>(MountState::kClean)
-             ? "clean"
-             : "not closed: shown is its last checkpoint";
+const char* state_name(const Volume& volume) {
+  if (volume.superblock().mount_state == static_cast<std::uint32_t>(MountState::kClean)) {
+    return "clean";
+  }
+  return volume.replay().records == 0 ? "not closed: shown is its last checkpoint"
+                                      : "not closed: shown is its last checkpoint with the log";
+}
+
+/// Opened for reading, a volume has its log applied in memory only: on the device it still waits.
+boost::json::object log_json(const Volume& volume) {
+  return {{"bytes", volume.statistics().log_bytes},
+          {"records_waiting", volume.replay().records},
+          {"bytes_waiting", volume.replay().bytes},
+          {"replay", to_json(volume.replay())}};
+}
+
+std::string log_text(const Volume& volume) {
+  const ReplayPlan& plan = volume.replay();
+  std::string text = size_text(volume.statistics().log_bytes);
+  if (plan.records > 0) {
+    text += fmt::format(", {} records of {} wait for a replay", count_text(plan.records),
+                        size_text(plan.bytes));
+  }
+  if (plan.damage) text += ", damaged: " + plan.damage->message();
+  return text;
 }
 
 boost::json::object usage_json(const VolumeUsage& usage) {
@@ -57,6 +79,7 @@ boost::json::object info_json(const std::string& image, const BlockDevice& devic
   object["nodes"] = statistics.nodes;
   object["tree_levels"] = statistics.tree_levels;
   object["table_levels"] = statistics.table_levels;
+  object["log"] = log_json(volume);
   object["usage"] = usage_json(volume.usage());
   object["policy"] = policy_text(volume.options().policy);
   return object;
@@ -75,7 +98,7 @@ std::string info_text(const std::string& image, const BlockDevice& device, const
   line("label", label.empty() ? "-" : printable(label));
   line("uuid", uuid_text(superblock.uuid));
   line("format", fmt::format("version {}", superblock.format_version));
-  line("state", fmt::format("{}, generation {}", state_name(superblock), superblock.generation));
+  line("state", fmt::format("{}, generation {}", state_name(volume), superblock.generation));
   line("created", time_text({superblock.created_seconds, 0}));
   line("written", time_text({superblock.written_seconds, 0}));
   line("size", fmt::format("{} in blocks of {}", size_text(usage.blocks * usage.block_bytes),
@@ -88,6 +111,7 @@ std::string info_text(const std::string& image, const BlockDevice& device, const
   line("tree", fmt::format("{} nodes of {}, {} levels", count_text(statistics.nodes),
                            size_text(superblock.node_bytes), statistics.tree_levels));
   line("node table", fmt::format("{} levels", statistics.table_levels));
+  line("log", log_text(volume));
   return text;
 }
 

@@ -57,9 +57,12 @@ int run(int count, char** values) {
   app.set_version_flag("--version", "cordwood " CORDWOOD_VERSION);
   app.add_flag("--json", options.json, "report as JSON on standard output");
   app.add_option("--policy", options.policy,
-                 "switches of the tree: split=never_push|push_full|push_needed|adaptive, "
-                 "search_hint=on|off; several with commas");
+                 "switches of tree and log: split=never_push|push_full|push_needed|adaptive, "
+                 "search_hint=on|off, log_copy=bulk|per_item, log_dirty=chunks|whole, "
+                 "whole_threshold=1..100; several with commas");
   app.add_option("--cache", options.cache, "memory for cached nodes (256M)");
+  app.add_flag("--discard-log", options.discard_log,
+               "open the volume although its log is damaged, without what follows the damage");
   app.require_subcommand(1);
   Commands commands(app);
   add_mkfs_command(commands);
@@ -70,6 +73,7 @@ int run(int count, char** values) {
   add_content_commands(commands);
   add_name_commands(commands);
   add_check_commands(commands);
+  add_replay_command(commands);
   add_dump_commands(commands);
 
   try {

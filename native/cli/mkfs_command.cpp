@@ -13,10 +13,10 @@
 #include "cli/output.hpp"
 #include "cli/text.hpp"
 #include "file_device.hpp"
-#include "format/layout.hpp"
 #include "volume/check.hpp"
 #include "volume/content_probe.hpp"
 #include "volume/json_parts.hpp"
+#include "volume/options.hpp"
 
 namespace cordwood::cli {
 
@@ -29,6 +29,7 @@ struct MkfsOptions {
   std::string node = "16K";
   std::string block = "4K";
   std::string size;
+  std::string log_size;  ///< empty: as the device's size gives it
   std::string label;
   bool force = false;
 };
@@ -72,6 +73,12 @@ Outcome<FormatOptions> format_options(const MkfsOptions& options) {
   if (block > kMaxBlockBytes)
     return refused("-b " + options.block + ": a block is 512 to 4096 bytes");
   if (node > kMaxNodeBytes) return refused("-n " + options.node + ": a node is 4K to 64K");
+  if (!options.log_size.empty()) {
+    format.log_bytes = TRY(size_option("--log-size", options.log_size));
+    if (format.log_bytes == 0) {
+      return refused("--log-size 0: a volume always has a log", "leave it out for a usual size");
+    }
+  }
   format.block_bytes = static_cast<std::uint32_t>(block);
   format.node_bytes = static_cast<std::uint32_t>(node);
   if (options.label.size() > 63 || !is_utf8(options.label)) {
@@ -130,7 +137,7 @@ Outcome<std::unique_ptr<BlockDevice>> device_to_format(const MkfsOptions& option
 }
 
 void report(const GlobalOptions& global, const MkfsOptions& options, const FormatOptions& format,
-            std::uint64_t bytes) {
+            std::uint64_t bytes, std::uint64_t log_bytes) {
   if (global.json) {
     boost::json::object object;
     put_text(object, "image", options.image);
@@ -139,22 +146,25 @@ void report(const GlobalOptions& global, const MkfsOptions& options, const Forma
     object["bytes"] = bytes;
     object["block_bytes"] = format.block_bytes;
     object["node_bytes"] = format.node_bytes;
+    object["log_bytes"] = log_bytes;
     print_json(object);
     return;
   }
-  print_text(fmt::format("{}: {}, blocks of {}, nodes of {}, uuid {}\n", printable(options.image),
-                         size_text(bytes), size_text(format.block_bytes),
-                         size_text(format.node_bytes), uuid_text(format.uuid)));
+  print_text(fmt::format("{}: {}, blocks of {}, nodes of {}, a log of {}, uuid {}\n",
+                         printable(options.image), size_text(bytes), size_text(format.block_bytes),
+                         size_text(format.node_bytes), size_text(log_bytes),
+                         uuid_text(format.uuid)));
 }
 
 Outcome<ExitCode> mkfs(const MkfsOptions& options, const GlobalOptions& global) {
   const FormatOptions format = TRY(format_options(options));
   const Before before = TRY(look_at(options.image));
   const std::uint64_t bytes = TRY(wanted_bytes(options, before));
-  const auto layout = Layout::compute(bytes, format.block_bytes, format.node_bytes);
+  const auto layout =
+      Layout::compute(bytes, format.block_bytes, format.node_bytes, format.log_bytes);
   if (!layout) {
     Failure failure = in_image(options.image, volume_failure(layout.error()));
-    failure.advice = "choose other sizes: --size, -n, -b";
+    failure.advice = "choose other sizes: --size, -n, -b, --log-size";
     return failure;
   }
   if (before.exists) TRY(check_content(options, before));
@@ -166,7 +176,7 @@ Outcome<ExitCode> mkfs(const MkfsOptions& options, const GlobalOptions& global) 
     if (!before.exists) ::unlink(options.image.c_str());
     return in_image(options.image, written.error());
   }
-  report(global, options, format, bytes);
+  report(global, options, format, bytes, layout->log.count * layout->block_bytes);
   return ExitCode::kFine;
 }
 
@@ -182,6 +192,8 @@ void add_mkfs_command(Commands& commands) {
   command->add_option("-b,--block", options->block, "block size, 512 to 4K (4K)");
   command->add_option("--size", options->size,
                       "size of the file: 1G for a new one, else what it has");
+  command->add_option("--log-size", options->log_size,
+                      "size of the log, 256K to a quarter of the volume (a 64th, at most 64M)");
   command->add_option("--label", options->label, "name of the volume, at most 63 bytes");
   command->add_flag("--force", options->force, "overwrite an image that holds something");
   commands.set_action(command,

@@ -48,6 +48,7 @@ Outcome<MountOptions> mount_options(const GlobalOptions& options, Access access)
   auto policy = parse_policy(options.policy);
   if (!policy) return volume_failure(policy.error(), "--policy " + options.policy);
   mount.policy = *policy;
+  mount.discard_log = options.discard_log;
   return mount;
 }
 

@@ -11,6 +11,28 @@ namespace json = boost::json;
 
 namespace {
 
+json::object counters_json(const CounterValues& values) {
+  json::object object;
+  for (std::size_t i = 0; i < kCounterCount; ++i) {
+    object[counter_name(static_cast<Counter>(i))] = values[i];
+  }
+  return object;
+}
+
+json::object histogram_json(const HistogramSummary& summary) {
+  return {
+      {"count", summary.count}, {"p50", summary.p50}, {"p99", summary.p99}, {"max", summary.max}};
+}
+
+/// Writes and flushes of the log for each call that had to wait. Groups share theirs. Nothing when all
+/// were served by checkpoints, whose commands are not counted so.
+json::value commands_per_fsync(const CounterValues& values) {
+  const auto value = [&](Counter which) { return values[static_cast<std::size_t>(which)]; };
+  const std::uint64_t busy = value(Counter::kFsyncs) - value(Counter::kFsyncsIdle);
+  if (busy == 0 || value(Counter::kCommits) == 0) return nullptr;
+  return static_cast<double>(value(Counter::kLogDeviceCommands)) / static_cast<double>(busy);
+}
+
 json::object time_json(Timestamp time) {
   return {{"seconds", time.seconds}, {"nanoseconds", time.nanoseconds}};
 }
@@ -55,12 +77,18 @@ json::object attributes_json(const Attributes& attributes) {
   };
 }
 
-json::object counters_json(const CounterValues& values) {
-  json::object object;
-  for (std::size_t i = 0; i < kCounterCount; ++i) {
-    object[counter_name(static_cast<Counter>(i))] = values[i];
-  }
-  return object;
+json::object statistics_json(const VolumeStatistics& statistics) {
+  return {
+      {"nodes", statistics.nodes},
+      {"tree_levels", statistics.tree_levels},
+      {"leaf_fill_permille", statistics.leaf_fill_permille},
+      {"log_bytes", statistics.log_bytes},
+      {"log_used_bytes", statistics.log_used_bytes},
+      {"gate_closed_ns", histogram_json(statistics.gate_closed_ns)},
+      {"group_sizes", histogram_json(statistics.group_sizes)},
+      {"device_commands_per_fsync", commands_per_fsync(statistics.counters)},
+      {"counters", counters_json(statistics.counters)},
+  };
 }
 
 json::object transfer_json(const TransferReport& report) {

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "failure.hpp"
-#include "fs/types.hpp"
-#include "trace/counters.hpp"
 #include "transfer/report.hpp"
+#include "volume/types.hpp"
+#include "volume/volume.hpp"
 
 namespace cordwood::cli {
 
@@ -32,7 +32,10 @@ class JsonArrayPrinter {
 
 /// Everything that stat knows.
 [[nodiscard]] boost::json::object attributes_json(const Attributes& attributes);
-[[nodiscard]] boost::json::object counters_json(const CounterValues& values);
+/// What the engine did since the volume was opened: {"nodes", "tree_levels", "leaf_fill_permille",
+/// "log_bytes", "log_used_bytes", "gate_closed_ns", "group_sizes" (both {"count", "p50", "p99", "max"}),
+/// "device_commands_per_fsync" (null when the log served none), "counters"}.
+[[nodiscard]] boost::json::object statistics_json(const VolumeStatistics& statistics);
 [[nodiscard]] boost::json::object transfer_json(const TransferReport& report);
 
 }  // namespace cordwood::cli

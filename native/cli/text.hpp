@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "format/items.hpp"
+#include "volume/types.hpp"
 
 namespace cordwood::cli {
 

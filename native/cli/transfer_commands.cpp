@@ -65,12 +65,9 @@ void print_report(const GlobalOptions& global, const char* verb, const TransferR
   if (global.json) {
     boost::json::object object = transfer_json(report);
     object["seconds"] = seconds;
-    const VolumeStatistics statistics = volume.statistics();
-    object["nodes"] = statistics.nodes;
-    object["tree_levels"] = statistics.tree_levels;
-    object["leaf_fill_permille"] = statistics.leaf_fill_permille;
     object["policy"] = policy_text(volume.options().policy);
-    object["counters"] = counters_json(statistics.counters);
+    boost::json::object statistics = statistics_json(volume.statistics());
+    for (auto& [name, value] : statistics) object[name] = std::move(value);
     print_json(object);
     return;
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "failure.hpp"
-#include "format/items.hpp"
+#include "volume/types.hpp"
 
 namespace cordwood {
 
