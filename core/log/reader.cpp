@@ -25,6 +25,10 @@ Result<void> LogRecord::verify(const Layout& layout) {
     return corrupt(Place::kLogRecord, header_.sequence, what);
   };
   if ((header_.flags & ~kLogBatchContinues) != 0) return bad("unknown flags");
+  // A replay hands this to the superblock and gives out inode numbers from it.
+  if (header_.next_inode <= kRootInode.value || header_.next_inode > kInodeLimit) {
+    return bad("its inode numbers are impossible");
+  }
   const std::uint64_t bytes = header_.record_bytes;
   const std::uint64_t index_bytes = std::uint64_t{header_.leaf_count} * sizeof(LogIndexEntry);
   const std::uint64_t tombstone_bytes =
