@@ -120,3 +120,7 @@ cordwood_test(fault
   SLOW
   TIMEOUT 900
 )
+
+if(NOT EMSCRIPTEN AND NOT CORDWOOD_SANITIZE MATCHES "thread")
+  add_subdirectory(fuzz)
+endif()

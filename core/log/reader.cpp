@@ -26,6 +26,10 @@ Result<void> LogRecord::verify(const Layout& layout) {
   };
   if ((header_.flags & ~kLogBatchContinues) != 0) return bad("unknown flags");
   if (header_.durable_sequence > header_.sequence) return bad("it knows the future to be durable");
+  // A replay hands this to the superblock and gives out inode numbers from it.
+  if (header_.next_inode <= kRootInode.value || header_.next_inode > kInodeLimit) {
+    return bad("its inode numbers are impossible");
+  }
   const std::uint64_t bytes = header_.record_bytes;
   const std::uint64_t index_bytes = std::uint64_t{header_.leaf_count} * sizeof(LogIndexEntry);
   const std::uint64_t tombstone_bytes =

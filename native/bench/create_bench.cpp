@@ -1,10 +1,6 @@
 // Creates empty files in one directory through the library: files per second by node size, with the
 // sizes interleaved and the medians of several runs.
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <memory>
@@ -12,14 +8,15 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "bench/bench.hpp"
 #include "device/memory_device.hpp"
 #include "huge_pages.hpp"
 #include "trace/counters.hpp"
 #include "volume/volume.hpp"
 
-namespace {
+namespace cordwood::bench {
 
-using namespace cordwood;
+namespace {
 
 struct Setup {
   std::uint64_t files = 1'000'000;
@@ -37,17 +34,6 @@ struct Run {
   VolumeStatistics statistics;
   std::uint64_t bytes_written = 0;
 };
-
-[[noreturn]] void die(const Error& error) {
-  fmt::print(stderr, "cordwood_bench: {}\n", error.message());
-  std::exit(3);
-}
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) die(result.error());
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
 
 double seconds_since(std::uint64_t begin) {
   return static_cast<double>(system_clock().monotonic_ns() - begin) / 1e9;
@@ -85,23 +71,7 @@ Run create_files(const Setup& setup, std::uint32_t node_bytes) {
   return run;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  Setup setup;
-  CLI::App app("Measures creates of empty files in one directory through the library.");
-  app.add_option("--files", setup.files, "files to create in each run");
-  app.add_option("--repeats", setup.repeats, "runs for each node size; the median counts");
-  app.add_option("--nodes", setup.node_bytes, "node sizes in bytes");
-  app.add_option("--policy", setup.policy, "for example split=push_needed,search_hint=off");
-  app.add_option("--cache", setup.cache_bytes, "node cache in bytes");
-  CLI11_PARSE(app, argc, argv);
-
+int run(const Setup& setup) {
   std::vector<std::vector<Run>> runs(setup.node_bytes.size());
   for (unsigned repeat = 0; repeat < setup.repeats; ++repeat) {
     for (std::size_t i = 0; i < setup.node_bytes.size(); ++i) {
@@ -139,4 +109,19 @@ int main(int argc, char** argv) {
         counter(Counter::kAppendSplits), counter(Counter::kPushes),
         static_cast<double>(counter(Counter::kHintHits)) / files, counter(Counter::kCheckpoints));
   }
+  return 0;
 }
+
+}  // namespace
+
+Command add_create(CLI::App& app) {
+  const auto setup = std::make_shared<Setup>();
+  app.add_option("--files", setup->files, "files to create in each run");
+  app.add_option("--repeats", setup->repeats, "runs for each node size; the median counts");
+  app.add_option("--nodes", setup->node_bytes, "node sizes in bytes");
+  app.add_option("--policy", setup->policy, "for example split=push_needed,search_hint=off");
+  app.add_option("--cache", setup->cache_bytes, "node cache in bytes");
+  return [setup] { return run(*setup); };
+}
+
+}  // namespace cordwood::bench

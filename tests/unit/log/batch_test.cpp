@@ -103,6 +103,8 @@ TEST_CASE("log batch: records have every change, and read back", "[log]") {
     std::vector<KeyRange> tombstones;
     for (LogRecordImage& image : batch.records) {
       CHECK(image.record_bytes % block_bytes == 0);
+      // The ring fills in what depends on the moment of writing.
+      store_le(image.bytes.get() + offsetof(LogRecordHeader, next_inode), std::uint64_t{2});
       auto record = LogRecord::parse(std::move(image.bytes), layout);
       INFO((record ? "" : record.error().message()));
       REQUIRE(record);
