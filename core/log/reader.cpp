@@ -108,7 +108,17 @@ LogReader::LogReader(BlockDevice& device, const Layout& layout, const Superblock
 Result<void> LogReader::read(LogPosition position, Bytes into) {
   std::vector<IoRequest> requests;
   LogRing(layout_, position).add_requests(IoRequest::Kind::kRead, position, into, false, requests);
-  return device_.submit(requests);
+  const std::uint32_t sector = device_.geometry().sector_bytes;
+  if (sector <= layout_.block_bytes) return device_.submit(requests);
+  // An image from a device with smaller sectors.
+  for (const IoRequest& request : requests) {
+    const std::uint64_t start = request.offset / sector * sector;
+    const std::uint64_t end = round_up<std::uint64_t>(request.offset + request.bytes, sector);
+    const AlignedBuffer whole = allocate_aligned(end - start);
+    TRY(device_.read(start, {whole.get(), end - start}));
+    std::memcpy(request.data, whole.get() + (request.offset - start), request.bytes);
+  }
+  return {};
 }
 
 Result<LogRecordHeader> LogReader::read_header(LogPosition position) {
