@@ -105,7 +105,9 @@ cordwood_test(crash
 )
 
 cordwood_test(crash_exhaustive
-  SOURCES crash/exhaustive_test.cpp
+  SOURCES
+    crash/cases_test.cpp
+    crash/exhaustive_test.cpp
   LIBS cordwood_test_support
   TIMEOUT 900
 )

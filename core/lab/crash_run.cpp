@@ -103,6 +103,9 @@ CrashRun::Verdict CrashRun::judge(const SparseImage& image, std::uint64_t cut) {
       tried_ % options_.cut_again_every == 0) {
     verdict.what = cut_opening(image, verdict.step);
   }
+  if (verdict.what.empty() && options_.use_every != 0 && tried_ % options_.use_every == 0) {
+    verdict.what = use(image);
+  }
   verdict.kept = verdict.what.empty();
   return verdict;
 }
@@ -146,6 +149,62 @@ std::string CrashRun::check_device(BlockDevice& device, bool opened) const {
            finding.sentence;
   }
   return {};
+}
+
+namespace {
+
+/// Deletes all that a directory holds.
+Result<void> remove_content(Volume& volume, InodeNumber directory) {
+  struct Entry {
+    std::string name;
+    InodeNumber inode;
+    FileType type;
+  };
+  std::vector<Entry> entries;
+  TRY(volume.read_directory(directory, 0, [&](const DirectoryEntry& entry) {
+    if (entry.name != "." && entry.name != "..") {
+      entries.push_back({std::string(entry.name), entry.inode, entry.type});
+    }
+    return true;
+  }));
+  for (const Entry& entry : entries) {
+    if (entry.type == FileType::kDirectory) {
+      TRY(remove_content(volume, entry.inode));
+      TRY(volume.remove_directory(directory, entry.name));
+    } else {
+      TRY(volume.unlink(directory, entry.name));
+    }
+  }
+  return {};
+}
+
+Result<void> use_volume(Volume& volume) {
+  constexpr int kFiles = 100;
+  for (int i = 0; i < kFiles; ++i) {
+    std::string name("made after the crash ");
+    name += std::to_string(i);
+    const Attributes made = TRY(volume.create(kRootInode, name, {}));
+    TRY(volume.write(made.inode, 0, as_bytes(name)));
+    if (i % 10 == 0) TRY(volume.fsync(made.inode));
+  }
+  TRY(remove_content(volume, kRootInode));
+  if (volume.usage().inodes != 1) return make_error(Errc::kCorrupt, "inodes are left over");
+  return {};
+}
+
+}  // namespace
+
+/// Stale counters, lost blocks and names that cannot be deleted show here.
+std::string CrashRun::use(const SparseImage& image) const {
+  MemoryDeviceOptions memory;
+  memory.sector_bytes = options_.device.sector_bytes;
+  MemoryDevice device(image, memory);
+  auto volume = Volume::open(device, options_.mount);
+  if (!volume) return "open: " + volume.error().message();
+  if (const auto used = use_volume(**volume); !used) return "in use: " + used.error().message();
+  if (const auto closed = (*volume)->close(); !closed) return "close: " + closed.error().message();
+  volume->reset();
+  return check_device(device, true);
 }
 
 /// Cuts the power while the volume is opened and closed again, everywhere; it must hold the same state.

@@ -25,6 +25,9 @@ struct CrashRunOptions {
   bool check = true;   ///< also `check` the volume, before opening and after closing
   /// Every so many states the opening is cut too, everywhere; 0: never.
   std::uint64_t cut_again_every = 0;
+  /// Every so many states the volume is used after the crash: files are made, then everything that
+  /// there is deleted; 0: never.
+  std::uint64_t use_every = 0;
 };
 
 /// A crash laboratory: runs steps on a volume on a simulated device, then opens every state that a power
@@ -102,6 +105,7 @@ class CrashRun {
   [[nodiscard]] std::string match(const SparseImage& image, std::size_t oldest, std::size_t newest,
                                   std::size_t& matched);
   [[nodiscard]] std::string check_device(BlockDevice& device, bool opened) const;
+  [[nodiscard]] std::string use(const SparseImage& image) const;
   [[nodiscard]] std::string cut_opening(const SparseImage& image, std::size_t step);
 
   CrashRunOptions options_;

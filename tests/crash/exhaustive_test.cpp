@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "device/memory_device.hpp"
 #include "lab/crash_run.hpp"
+#include "lab/script.hpp"
 #include "support/catch.hpp"
 #include "support/runner.hpp"
 
@@ -28,157 +28,52 @@ constexpr std::uint64_t kStates = 2'000;
 constexpr std::uint64_t kStates = 20'000;
 #endif
 
-using Promise = CrashRun::Promise;
-
-struct Step {
-  std::string label;
-  std::function<Result<void>(Volume&)> act;
+constexpr const char* kOperations[] = {
+    "create /A/new",
+    "create /B/bar",
+    "create /new",
+    "mkdir /A/new",
+    "mkdir /new",
+    "symlink /A/new 20",
+    "symlink /B/bar 4000",
+    "write /A/foo 6000 5000",
+    "write /A/foo 100 3000",
+    "write /A/foo 20000 10",
+    "write /A/bar 0 60",
+    "write /A/bar 30 5000",
+    "write /B/bar 0 4096",
+    "append /A/bar 100",
+    "truncate /A/foo 0",
+    "truncate /A/foo 4500",
+    "truncate /A/foo 30000",
+    "truncate /A/bar 10",
+    "link /A/foo /B/bar",
+    "link /A/bar /A/new",
+    "link /A/foo /new",
+    "unlink /A/foo",
+    "unlink /A/bar",
+    "unlink /B/bar",
+    "rmdir /A/C",
+    "rmdir /B",
+    "rename /A/foo /A/bar",
+    "rename /A/foo /B/bar",
+    "rename /A/bar /A/new",
+    "rename /A /new",
+    "rename /A/C /B/bar",
+    "rename /B /A/C",
+    "exchange /A/foo /A/bar",
+    "exchange /A/foo /B",
+    "setxattr /A/foo user.x 10",
+    "setxattr /A/bar user.x 5000",
+    "rmxattr /A/bar user.old",
+    "chmod /A/foo 600",
 };
 
-/// An fsync, and what it promises.
-struct Persistence {
-  std::string label;
-  std::string path;  ///< of the object
-  Promise::Kind promise;
-  std::function<Result<void>(Volume&, InodeNumber)> act;
+constexpr const char* kPersistences[] = {
+    "fsync /",      "fsync /A",     "fsync /A/C",       "fsync /B",
+    "fsync /A/foo", "fsync /A/bar", "fsync /A/new",     "fsync /B/bar",
+    "fsync /new",   "sync",         "fdatasync /A/foo", "fdatasync /A/bar",
 };
-
-template <class T>
-Result<void> ended(const Result<T>& result) {
-  return result ? Result<void>{} : Result<void>(result.error());
-}
-
-Result<InodeNumber> find(Volume& volume, std::string_view path) {
-  return TRY(volume.resolve(path)).inode;
-}
-
-using Place = std::pair<InodeNumber, std::string>;
-
-std::vector<Step> operations() {
-  std::vector<Step> steps;
-  const auto add = [&](std::string label, std::function<Result<void>(Volume&)> act) {
-    steps.push_back({std::move(label), std::move(act)});
-  };
-  for (const char* path : {"/A/new", "/B/bar", "/new"}) {
-    add(std::string("create ") + path, [path](Volume& volume) -> Result<void> {
-      const Place at = TRY(volume.resolve_parent(path));
-      return ended(volume.create(at.first, at.second, {}));
-    });
-  }
-  for (const char* path : {"/A/new", "/new"}) {
-    add(std::string("mkdir ") + path, [path](Volume& volume) -> Result<void> {
-      const Place at = TRY(volume.resolve_parent(path));
-      return ended(volume.make_directory(at.first, at.second, {}));
-    });
-  }
-  const auto add_symlink = [&](const char* path, std::size_t bytes) {
-    add("symlink " + std::string(path) + " to " + std::to_string(bytes) + " bytes",
-        [path, bytes](Volume& volume) -> Result<void> {
-          const Place at = TRY(volume.resolve_parent(path));
-          return ended(volume.make_symlink(at.first, at.second, std::string(bytes, 't'), {}));
-        });
-  };
-  add_symlink("/A/new", 20);
-  add_symlink("/B/bar", 4000);
-  const auto add_write = [&](const char* path, std::uint64_t offset, std::size_t bytes) {
-    add("write " + std::string(path) + " at " + std::to_string(offset) + " bytes " +
-            std::to_string(bytes),
-        [path, offset, bytes](Volume& volume) -> Result<void> {
-          const std::vector<std::byte> data(bytes, static_cast<std::byte>(offset + bytes));
-          return ended(volume.write(TRY(find(volume, path)), offset, data));
-        });
-  };
-  add_write("/A/foo", 6000, 5000);
-  add_write("/A/foo", 100, 3000);
-  add_write("/A/foo", 20'000, 10);
-  add_write("/A/bar", 0, 60);
-  add_write("/A/bar", 30, 5000);
-  add_write("/B/bar", 0, 4096);
-  const auto add_truncate = [&](const char* path, std::uint64_t size) {
-    add("truncate " + std::string(path) + " to " + std::to_string(size),
-        [path, size](Volume& volume) -> Result<void> {
-          AttributeChanges changes;
-          changes.size = size;
-          return ended(volume.set_attributes(TRY(find(volume, path)), changes));
-        });
-  };
-  add_truncate("/A/foo", 0);
-  add_truncate("/A/foo", 4500);
-  add_truncate("/A/foo", 30'000);
-  add_truncate("/A/bar", 10);
-  const auto add_link = [&](const char* path, const char* target) {
-    add("link " + std::string(path) + " " + target, [path, target](Volume& volume) -> Result<void> {
-      const Place at = TRY(volume.resolve_parent(target));
-      return ended(volume.link(TRY(find(volume, path)), at.first, at.second));
-    });
-  };
-  add_link("/A/foo", "/B/bar");
-  add_link("/A/bar", "/A/new");
-  add_link("/A/foo", "/new");
-  for (const char* path : {"/A/foo", "/A/bar", "/B/bar"}) {
-    add(std::string("unlink ") + path, [path](Volume& volume) -> Result<void> {
-      const Place at = TRY(volume.resolve_parent(path));
-      return volume.unlink(at.first, at.second);
-    });
-  }
-  for (const char* path : {"/A/C", "/B"}) {
-    add(std::string("rmdir ") + path, [path](Volume& volume) -> Result<void> {
-      const Place at = TRY(volume.resolve_parent(path));
-      return volume.remove_directory(at.first, at.second);
-    });
-  }
-  const auto add_rename = [&](const char* path, const char* target, RenameMode mode) {
-    add((mode == RenameMode::kExchange ? "exchange " : "rename ") + std::string(path) + " " +
-            target,
-        [path, target, mode](Volume& volume) -> Result<void> {
-          const Place from = TRY(volume.resolve_parent(path));
-          const Place to = TRY(volume.resolve_parent(target));
-          return volume.rename(from.first, from.second, to.first, to.second, mode);
-        });
-  };
-  add_rename("/A/foo", "/A/bar", RenameMode::kReplace);
-  add_rename("/A/foo", "/B/bar", RenameMode::kReplace);
-  add_rename("/A/bar", "/A/new", RenameMode::kReplace);
-  add_rename("/A", "/new", RenameMode::kReplace);
-  add_rename("/A/C", "/B/bar", RenameMode::kReplace);
-  add_rename("/B", "/A/C", RenameMode::kReplace);
-  add_rename("/A/foo", "/A/bar", RenameMode::kExchange);
-  add_rename("/A/foo", "/B", RenameMode::kExchange);
-  const auto add_xattr = [&](const char* path, std::size_t bytes) {
-    add("setxattr " + std::string(path) + " " + std::to_string(bytes) + " bytes",
-        [path, bytes](Volume& volume) -> Result<void> {
-          const std::vector<std::byte> value(bytes, std::byte{0x78});
-          return volume.set_xattr(TRY(find(volume, path)), "user.x", value);
-        });
-  };
-  add_xattr("/A/foo", 10);
-  add_xattr("/A/bar", 5000);
-  add("rmxattr /A/bar", [](Volume& volume) -> Result<void> {
-    return volume.remove_xattr(TRY(find(volume, "/A/bar")), "user.old");
-  });
-  add("chmod /A/foo", [](Volume& volume) -> Result<void> {
-    AttributeChanges changes;
-    changes.permissions = 0600;
-    return ended(volume.set_attributes(TRY(find(volume, "/A/foo")), changes));
-  });
-  return steps;
-}
-
-std::vector<Persistence> persistences() {
-  std::vector<Persistence> steps;
-  for (const char* path :
-       {"/", "/A", "/A/C", "/B", "/A/foo", "/A/bar", "/A/new", "/B/bar", "/new"}) {
-    steps.push_back({std::string("fsync ") + path, path, Promise::Kind::kInode,
-                     [](Volume& volume, InodeNumber inode) { return volume.fsync(inode); }});
-  }
-  for (const char* path : {"/A/foo", "/A/bar"}) {
-    steps.push_back({std::string("fdatasync ") + path, path, Promise::Kind::kData,
-                     [](Volume& volume, InodeNumber inode) { return volume.fdatasync(inode); }});
-  }
-  steps.push_back({"sync", "/", Promise::Kind::kAll,
-                   [](Volume& volume, InodeNumber) { return volume.sync(); }});
-  return steps;
-}
 
 struct Shape {
   std::uint32_t node_bytes;
@@ -231,19 +126,20 @@ CrashRunOptions options_of(const Shape& shape, std::uint64_t sequence) {
   options.policy.seed = sequence;
   options.mount.cache_bytes = 4_MiB;
   options.cut_again_every = 61;
+  options.use_every = 23;
   return options;
 }
 
 /// All sequences, each with a number.
 class Sequences {
  public:
-  Sequences() : operations_(operations()), persistences_(persistences()) {
+  Sequences() {
     for (const Shape& shape : kShapes) images_.push_back(base_image(shape));
   }
   /// The first operation may go without an fsync.
   [[nodiscard]] std::uint64_t count() const {
-    return operations_.size() * (persistences_.size() + 1) * operations_.size() *
-           persistences_.size();
+    return std::size(kOperations) * (std::size(kPersistences) + 1) * std::size(kOperations) *
+           std::size(kPersistences);
   }
   /// Records and tries a sequence. Returns what is wrong.
   std::string run(std::uint64_t number, std::uint64_t& states) {
@@ -254,18 +150,17 @@ class Sequences {
       rest /= of;
       return picked;
     };
-    const std::size_t first = pick(operations_.size());
-    const std::size_t persist_first = pick(persistences_.size() + 1);
-    const std::size_t second = pick(operations_.size());
-    const std::size_t persist_second = pick(persistences_.size());
+    std::vector<const char*> lines;
+    lines.push_back(kOperations[pick(std::size(kOperations))]);
+    const std::size_t persist_first = pick(std::size(kPersistences) + 1);
+    if (persist_first < std::size(kPersistences)) lines.push_back(kPersistences[persist_first]);
+    lines.push_back(kOperations[pick(std::size(kOperations))]);
+    lines.push_back(kPersistences[pick(std::size(kPersistences))]);
 
     CrashRun run(images_[shape], options_of(kShapes[shape], number));
     if (const auto opened = run.open(); !opened) return "open: " + opened.error().message();
     // Operations that are refused are a part of the sequence too: they change nothing.
-    (void)run.step(operations_[first].label, Promise::none(), operations_[first].act);
-    if (persist_first < persistences_.size()) persist(run, persistences_[persist_first]);
-    (void)run.step(operations_[second].label, Promise::none(), operations_[second].act);
-    persist(run, persistences_[persist_second]);
+    for (const char* line : lines) (void)run_script_line(run, line);
     if (const auto failure = run.volume().failure()) return failure->message();
     std::string wrong;
     states += run.try_states([&](const CrashRun::Verdict& verdict) {
@@ -277,15 +172,6 @@ class Sequences {
   }
 
  private:
-  static void persist(CrashRun& run, const Persistence& how) {
-    const auto inode = find(run.volume(), how.path);
-    if (!inode) return;
-    (void)run.step(how.label, {how.promise, *inode},
-                   [&](Volume& volume) { return how.act(volume, *inode); });
-  }
-
-  std::vector<Step> operations_;
-  std::vector<Persistence> persistences_;
   std::vector<SparseImage> images_;
 };
 
