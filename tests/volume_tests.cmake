@@ -62,7 +62,9 @@ cordwood_test(volume_cases
 )
 
 cordwood_test(volume_log
-  SOURCES unit/volume/log_cases_test.cpp
+  SOURCES
+    unit/volume/describe_log_test.cpp
+    unit/volume/log_cases_test.cpp
   LIBS cordwood_test_support
 )
 
