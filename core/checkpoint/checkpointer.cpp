@@ -111,6 +111,11 @@ Superblock Checkpointer::superblock() const {
   return superblock_;
 }
 
+Generation Checkpointer::durable_generation() const {
+  const std::lock_guard lock(state_mutex_);
+  return {superblock_.generation};
+}
+
 // ---- the checkpoint ----
 
 Result<void> Checkpointer::checkpoint_locked(MountState state, Need need) {

@@ -126,6 +126,8 @@ class Checkpointer {
   /// What begin() and checkpoint() return since a failure: kFailed, in the words of the cause.
   [[nodiscard]] std::optional<Error> failure() const;
   [[nodiscard]] Superblock superblock() const;
+  /// Its generation alone: each commit asks, and a superblock is 4 KiB to copy.
+  [[nodiscard]] Generation durable_generation() const;
 
  private:
   friend class Operation;

@@ -52,7 +52,7 @@ Result<void> Committer::commit() {
   }
   counters_.add(Counter::kCommits);
   const auto outcome =
-      log_.append(cut, Generation{checkpointer_.superblock().generation}, Log::Durability::kNow);
+      log_.append(cut, checkpointer_.durable_generation(), Log::Durability::kNow);
   if (outcome) return {};
   // After a failed write nobody knows what the device holds: no retry that then "succeeds".
   checkpointer_.fail(outcome.error());

@@ -45,11 +45,7 @@ void LogBatchBuilder::add(const Leaf& leaf, ErasedKeys& erased) {
   }
   for (const KeyRange& range : ranges) add_tombstone(range);
   if (changed_bytes == 0) return;
-  for (std::uint32_t slot = 0; slot < count;) {
-    if (!leaf.changed(slot)) {
-      ++slot;
-      continue;
-    }
+  for (std::uint32_t slot = leaf.next_changed(0); slot < count; slot = leaf.next_changed(slot)) {
     const std::uint32_t first = slot++;
     while (slot < count && leaf.changed(slot)) ++slot;
     copy_run(leaf, first, slot);
@@ -79,21 +75,13 @@ void LogBatchBuilder::copy_run(const Leaf& source, std::uint32_t first, std::uin
 std::uint32_t LogBatchBuilder::copy_what_fits(const Leaf& source, std::uint32_t first,
                                               std::uint32_t last) {
   Leaf target(record_.get() + record_end_, leaf_bytes_);
+  if (policy_.copy == LogCopy::kBulk) return source.copy_to_back_of(target, first, last) - first;
   std::uint32_t free = target.contiguous_free_bytes();
   std::uint32_t end = first;
-  if (policy_.copy == LogCopy::kPerItem) {
-    for (; end < last && source.footprint(end) <= free; ++end) {
-      free -= source.footprint(end);
-      target.insert(target.count(), source.key(end), source.item(end));
-    }
-    return end - first;
+  for (; end < last && source.footprint(end) <= free; ++end) {
+    free -= source.footprint(end);
+    target.insert(target.count(), source.key(end), source.item(end));
   }
-  for (; end < last; ++end) {
-    const std::uint32_t footprint = source.footprint(end);
-    if (footprint > free) break;
-    free -= footprint;
-  }
-  source.copy_to_back_of(target, first, end);
   return end - first;
 }
 

@@ -75,16 +75,21 @@ class Leaf {
   void compact(std::byte* scratch);
   /// Writes the on-disk form to `target` (node_bytes): packed, free space zero, no garbage.
   void pack(std::byte* target) const;
-  /// Makes the leaf as short as its content, rounded up to 8 bytes; returns that length. A view of the
-  /// old length must not be used any more. @pre no garbage
+  /// Makes the leaf as short as its content, rounded up to 8 bytes, unless that would move all of it
+  /// for a few bytes; returns the length. A view of the old length must not be used any more.
+  /// @pre no garbage, length a multiple of 8
   [[nodiscard]] std::uint32_t shrink_to_content();
   /// Moves the slots [first, last) to the front or back of `target`, which must order after /
   /// before them and have the room (it is compacted first when needed, with `scratch`).
   void move_to_front_of(Leaf& target, std::uint32_t first, std::byte* scratch);  ///< [first, count)
   void move_to_back_of(Leaf& target, std::uint32_t last, std::byte* scratch);    ///< [0, last)
-  /// Copies the slots [first, last) to the back of `target`, one copy per run of adjacent records.
-  /// @pre all keys there are smaller, and the footprints fit contiguously
-  void copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const;
+  /// Copies as many of the slots [first, last) as fit contiguously to the back of `target`, one copy
+  /// per run of adjacent records. Returns the slot behind the last one copied.
+  /// @pre all keys there are smaller
+  std::uint32_t copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const;
+  /// Whether all records lie one right below the other in key order, without garbage: a leaf that
+  /// grew by appends, or was packed. @cost looks at slots only
+  [[nodiscard]] bool is_one_run() const;
 
   /// Whether an item changed since the bitmap was last cleared. Also true for one whose record begins
   /// in a chunk where another one changed. False without a bitmap.
@@ -92,6 +97,8 @@ class Leaf {
   [[nodiscard]] bool changed(std::uint32_t slot) const {
     return chunks_ != nullptr && chunks_->holds(offset(slot));
   }
+  /// The first slot from `slot` on that changed; count() if none did. @pre a bitmap
+  [[nodiscard]] std::uint32_t next_changed(std::uint32_t slot) const;
   /// Bytes of the chunks in which anything changed; those of records that are gone are among them.
   [[nodiscard]] std::uint32_t changed_bytes() const {
     return chunks_ == nullptr ? 0 : chunks_->count() * ChunkBitmap::kChunkBytes;
@@ -161,6 +168,12 @@ class Leaf {
   };
   /// The longest run from slot `first` that ends before slot `last`. @pre first < last
   [[nodiscard]] Run run_at(std::uint32_t first, std::uint32_t last) const;
+  /// The part of that run whose footprint is at most `bytes`; ends at `first` if nothing is.
+  /// @param one_run  is_one_run()
+  [[nodiscard]] Run run_within(std::uint32_t first, std::uint32_t last, std::uint32_t bytes,
+                               bool one_run) const;
+  void place_run(const Leaf& source, std::uint32_t first, const Run& run, std::uint32_t slot,
+                 std::uint32_t top);
   /// Moves the slots from `slot` on up by `number`; the opened ones are filled by place().
   void open_slots(std::uint32_t slot, std::uint32_t number);
   /// Copies records of `source` below heap_top and points slots from `slot` on at them.

@@ -27,19 +27,62 @@ void Leaf::place(const Leaf& source, std::uint32_t first, std::uint32_t last, st
   while (first < last) {
     const Run run = source.run_at(first, last);
     top -= run.bytes;
-    copy_bytes(data_ + top, source.data_ + run.first_byte, run.bytes);
-    const std::uint32_t shift = top - run.first_byte;  // modulo 2^32: may be "negative"
-    for (; first < run.last; ++first, ++slot) set_offset(slot, source.offset(first) + shift);
-    if (chunks_ != nullptr) {
-      // Without a bitmap the source cannot say what changed, so all of it counts as changed.
-      if (source.chunks_ == nullptr) {
-        chunks_->mark(top, run.bytes);
-      } else {
-        chunks_->mark_moved(*source.chunks_, run.first_byte, run.bytes, top);
-      }
-    }
+    place_run(source, first, run, slot, top);
+    slot += run.last - first;
+    first = run.last;
   }
   set_heap_top(top);
+}
+
+/// Copies a run of `source` to `top` and points slots from `slot` on at its records.
+void Leaf::place_run(const Leaf& source, std::uint32_t first, const Run& run, std::uint32_t slot,
+                     std::uint32_t top) {
+  copy_bytes(data_ + top, source.data_ + run.first_byte, run.bytes);
+  const std::uint32_t shift = top - run.first_byte;  // modulo 2^32: may be "negative"
+  for (; first < run.last; ++first, ++slot) set_offset(slot, source.offset(first) + shift);
+  if (chunks_ == nullptr) return;
+  // Without a bitmap the source cannot say what changed, so all of it counts as changed.
+  if (source.chunks_ == nullptr) {
+    chunks_->mark(top, run.bytes);
+  } else {
+    chunks_->mark_moved(*source.chunks_, run.first_byte, run.bytes, top);
+  }
+}
+
+bool Leaf::is_one_run() const {
+  if (heap_garbage() != 0) return false;
+  // Without garbage each byte of the heap is a record's, so falling offsets leave nothing between.
+  const std::uint32_t total = count();
+  unsigned rises = 0;
+  for (std::uint32_t slot = 1; slot < total; ++slot) {
+    rises |= static_cast<unsigned>(offset(slot) > offset(slot - 1));
+  }
+  return rises == 0;
+}
+
+Leaf::Run Leaf::run_within(std::uint32_t first, std::uint32_t last, std::uint32_t bytes,
+                           bool one_run) const {
+  const std::uint32_t end = offset(first) + record_bytes(offset(first));
+  Run run{.last = first, .first_byte = end, .bytes = 0};
+  if (one_run) {
+    // Offsets tell the footprints, so a search in the slots finds the last one that fits.
+    std::uint32_t beyond = last;
+    while (run.last < beyond) {
+      const std::uint32_t middle = run.last + (beyond - run.last) / 2;
+      const bool fits = end - offset(middle) + kSlotBytes * (middle + 1 - first) <= bytes;
+      (fits ? run.last : beyond) = fits ? middle + 1 : middle;
+    }
+    if (run.last != first) run.first_byte = offset(run.last - 1);
+  } else {
+    for (; run.last < last; ++run.last) {
+      const std::uint32_t at = offset(run.last);
+      if (at + record_bytes(at) != run.first_byte) break;
+      if (end - at + kSlotBytes * (run.last + 1 - first) > bytes) break;
+      run.first_byte = at;
+    }
+  }
+  run.bytes = end - run.first_byte;
+  return run;
 }
 
 void Leaf::pack_into(Leaf& target) const {
@@ -70,9 +113,14 @@ void Leaf::pack(std::byte* target) const {
 }
 
 std::uint32_t Leaf::shrink_to_content() {
+  constexpr std::uint32_t kWorthMoving = 512;
   CW_CHECK(heap_garbage() == 0);
   const std::uint32_t total = count();
   const std::uint32_t top = heap_top();
+  if (top - slots_end(total) < kWorthMoving && node_bytes_ > 32 * kWorthMoving) {
+    std::memset(data_ + slots_end(total), 0, top - slots_end(total));
+    return node_bytes_;
+  }
   const std::uint32_t heap_bytes = node_bytes_ - top;
   const std::uint32_t bytes = round_up(slots_end(total) + heap_bytes, 8u);
   const std::uint32_t shift = node_bytes_ - bytes;
@@ -81,6 +129,19 @@ std::uint32_t Leaf::shrink_to_content() {
   std::memset(data_ + slots_end(total), 0, top - shift - slots_end(total));
   set_heap_top(top - shift);
   return bytes;
+}
+
+std::uint32_t Leaf::next_changed(std::uint32_t slot) const {
+  // Most slots of most leaves did not change: several are asked at once, without a branch for each.
+  constexpr std::uint32_t kAtOnce = 8;
+  const std::uint32_t total = count();
+  for (; slot + kAtOnce <= total; slot += kAtOnce) {
+    unsigned any = 0;
+    for (std::uint32_t i = 0; i < kAtOnce; ++i) any |= unsigned{chunks_->holds(offset(slot + i))};
+    if (any != 0) break;
+  }
+  while (slot < total && !chunks_->holds(offset(slot))) ++slot;
+  return slot;
 }
 
 std::uint32_t Leaf::footprint(std::uint32_t first, std::uint32_t last) const {
@@ -112,13 +173,24 @@ void Leaf::erase_range(std::uint32_t first, std::uint32_t last) {
   set_heap_garbage(garbage);
 }
 
-void Leaf::copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const {
-  const std::uint32_t there = target.count();
+std::uint32_t Leaf::copy_to_back_of(Leaf& target, std::uint32_t first, std::uint32_t last) const {
   CW_CHECK(first <= last);
   CW_CHECK(last <= count());
-  CW_CHECK(footprint(first, last) <= target.contiguous_free_bytes());
-  target.open_slots(there, last - first);
-  target.place(*this, first, last, there);
+  // Worth a look at all slots only for a good part of them.
+  const bool one_run = last - first > count() / 8 && is_one_run();
+  std::uint32_t there = target.count();
+  std::uint32_t top = target.heap_top();
+  while (first < last) {
+    const Run run = run_within(first, last, top - slots_end(there), one_run);
+    if (run.last == first) break;
+    top -= run.bytes;
+    target.place_run(*this, first, run, there, top);
+    there += run.last - first;
+    first = run.last;
+  }
+  target.set_count(there);
+  target.set_heap_top(top);
+  return first;
 }
 
 void Leaf::move(Leaf& target, std::uint32_t first, std::uint32_t last, std::uint32_t target_slot,
