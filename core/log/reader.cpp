@@ -115,7 +115,7 @@ Result<void> LogReader::read(LogPosition position, Bytes into) {
     const std::uint64_t start = request.offset / sector * sector;
     const std::uint64_t end = round_up<std::uint64_t>(request.offset + request.bytes, sector);
     const AlignedBuffer whole = allocate_aligned(end - start);
-    TRY(device_.read(start, {whole.get(), end - start}));
+    TRY(device_.read(start, Bytes(whole.get(), end - start)));
     std::memcpy(request.data, whole.get() + (request.offset - start), request.bytes);
   }
   return {};
@@ -162,7 +162,7 @@ Result<bool> LogReader::end_was_durable() {
   const AlignedBuffer piece = allocate_aligned(kPieceBytes);
   for (std::uint64_t done = 0; done < blocks_left();) {
     const std::uint64_t count = std::min(piece_blocks, blocks_left() - done);
-    TRY(read({0, position_.block + done}, {piece.get(), count * layout_.block_bytes}));
+    TRY(read({0, position_.block + done}, Bytes(piece.get(), count * layout_.block_bytes)));
     for (std::uint64_t i = 0; i < count; ++i) {
       LogRecordHeader header;
       std::memcpy(&header, piece.get() + i * layout_.block_bytes, sizeof header);

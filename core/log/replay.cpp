@@ -27,7 +27,7 @@ Result<bool> extent_is_whole(BlockDevice& device, const Layout& layout, std::uin
   const std::uint64_t start = layout.byte_of(extent.run.first);
   const std::uint64_t bytes = extent.run.count * layout.block_bytes;
   const AlignedBuffer content = allocate_aligned(bytes);
-  TRY(device.read(start, {content.get(), bytes}));
+  TRY(device.read(start, Bytes(content.get(), bytes)));
   for (std::uint64_t at = 0; at < bytes; at += kGranuleBytes) {
     const ConstBytes granule(content.get() + at, std::min(kGranuleBytes, bytes - at));
     const std::uint64_t expected =

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -15,8 +14,8 @@
 // Bounded exhaustive: every sequence of two operations on a small tree, after each of them an fsync of
 // each object (or none), and every state that a power cut may then leave.
 // CORDWOOD_EXHAUSTIVE_STATES says how many states to try, spread evenly over all sequences (0: all of
-// them), CORDWOOD_EXHAUSTIVE_FIRST at which sequence to begin; CORDWOOD_EXHAUSTIVE_PART=i/n takes
-// every n-th sequence, so that n processes share the work.
+// them), CORDWOOD_EXHAUSTIVE_FIRST at which sequence to begin. n processes share the work when each has
+// CORDWOOD_EXHAUSTIVE_PARTS=n and another CORDWOOD_EXHAUSTIVE_PART from 0 to n - 1.
 
 namespace cordwood::test {
 
@@ -179,11 +178,8 @@ class Sequences {
 
 TEST_CASE("crash: two operations with every fsync, all states", "[crash][exhaustive]") {
   const std::uint64_t wanted = environment_number("CORDWOOD_EXHAUSTIVE_STATES", kStates);
-  std::uint64_t part = 0;
-  std::uint64_t parts = 1;
-  if (const char* text = std::getenv("CORDWOOD_EXHAUSTIVE_PART")) {
-    REQUIRE(std::sscanf(text, "%lu/%lu", &part, &parts) == 2);
-  }
+  const std::uint64_t part = environment_number("CORDWOOD_EXHAUSTIVE_PART", 0);
+  const std::uint64_t parts = environment_number("CORDWOOD_EXHAUSTIVE_PARTS", 1);
   Sequences sequences;
   // Steps through all numbers in a spread order; a prime does not divide their count.
   constexpr std::uint64_t kPrime = 1'000'003;
