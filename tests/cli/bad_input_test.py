@@ -16,10 +16,10 @@ SUPERBLOCK = 64 * 1024
 # Commands that open a volume, with arguments that would do on a good one.
 ON_A_VOLUME = (
     ("info",), ("df",), ("ls",), ("tree",), ("find",), ("stat", "/"), ("cat", "/x"),
-    ("mkdir", "/d"), ("rm", "/x"), ("mv", "/x", "/y"), ("ln", "/x", "/y"),
+    ("replay",), ("replay", "--dry-run"), ("mkdir", "/d"), ("rm", "/x"), ("mv", "/x", "/y"), ("ln", "/x", "/y"),
 )
 ON_AN_IMAGE = (
-    ("check",), ("scrub",), ("dump", "super"), ("dump", "table"), ("dump", "groups"),
+    ("check",), ("scrub",), ("dump", "super"), ("dump", "table"), ("dump", "groups"), ("dump", "log"),
     ("dump", "node", "1"), ("dump", "tree"), ("dump", "inode", "1"),
 )
 
