@@ -124,7 +124,12 @@ Result<void> Orphans::finish(InodeNumber number) {
   }
   const InodeRef inode = TRY(std::move(found));
   const std::lock_guard<std::shared_mutex> hold(inode->lock);
-  if (inode->item().links == 0) return delete_unreachable(*inode);
+  if (inode->item().links == 0) {
+    const Result<void> deleted = delete_unreachable(*inode);
+    // Nobody can see it: it is left to `check`, rather than that the whole volume cannot be mounted.
+    const bool damaged = !deleted && deleted.error().code == Errc::kCorrupt;
+    return damaged && !context_.checkpointer.failure() ? Result<void>{} : deleted;
+  }
   inode->truncating = true;
   return data_.finish_truncate(*inode);
 }
@@ -132,14 +137,15 @@ Result<void> Orphans::finish(InodeNumber number) {
 Result<void> Orphans::clean_up() {
   constexpr std::size_t kBatch = 256;
   std::vector<InodeNumber> numbers;
+  Key next = orphan_key({0});
   do {
     numbers.clear();
-    TRY(context_.tree.scan(orphan_key({0}), make_key({1}, ItemType::kInode),
-                           [&](Key key, ConstBytes) {
-                             numbers.push_back({key.lo});
-                             return numbers.size() < kBatch;
-                           }));
+    TRY(context_.tree.scan(next, make_key({1}, ItemType::kInode), [&](Key key, ConstBytes) {
+      numbers.push_back({key.lo});
+      return numbers.size() < kBatch;
+    }));
     for (const InodeNumber number : numbers) TRY(finish(number));
+    if (!numbers.empty()) next = orphan_key(numbers.back()).next();
   } while (!numbers.empty());
   return {};
 }

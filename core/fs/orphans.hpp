@@ -45,7 +45,7 @@ class Orphans {
   /// After the operation, or when a handle was closed: deletes an inode that nobody can reach any more.
   Result<void> delete_unreachable(Inode& inode);
 
-  /// Finishes what an earlier mount left unfinished.
+  /// Finishes what an earlier mount left unfinished. What is damaged among it, and has no name, stays.
   Result<void> clean_up();
 
  private:
