@@ -150,18 +150,18 @@ class Waiting(WithLog):
         self.check()
 
     def test_wraps(self):
-        """The ring is gone through several times, until a record lies on both sides of its end."""
-        wrapped = False
-        for round in range(60):
-            names = ["make=%d-%d" % (round, i) for i in range(25)]
-            self.leave("make=%d" % round, "sync", *names, "sync")
-            records = self.dump()["records"]
-            wrapped = any(record["wraps"] for record in records)
-            if wrapped:
-                break
-        self.assertTrue(wrapped)
+        """The ring is gone through, until a record lies on both sides of its end."""
+        ring_blocks, files, left = 64, 0, 64
+        while left > 8:
+            self.leave("make=%d" % files, "sync", *("make=%d-%d" % (files, i) for i in range(40)), "sync")
+            files += 41
+            last = self.dump()["records"][-1]
+            self.assertFalse(last["wraps"])
+            left = ring_blocks - last["block"] - last["bytes"] // 4096
+        self.leave("make=last", "sync", *("make=last-%d" % i for i in range(250)), "sync")
+        self.assertTrue(self.dump()["records"][-1]["wraps"])
         self.run_command("replay", self.image)
-        self.assertEqual(len(self.names()), 26 * (round + 1))
+        self.assertEqual(len(self.names()), files + 251)
         self.check()
 
     def test_statistics(self):
