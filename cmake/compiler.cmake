@@ -12,13 +12,6 @@ endif()
 
 add_compile_options(-fdiagnostics-color=auto)
 
-if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # base/clock.hpp defaults an operator<=> and does not include <compare> itself; only with g++ does
-  # libstdc++ happen to bring it along. To be removed with that omission.
-  set(CORDWOOD_EXTRA_INCLUDE -include compare)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include compare>")
-endif()
-
 if(EMSCRIPTEN)
   # One exception model for all objects, or `catch` is dropped. Legacy wasm exceptions are an order
   # of magnitude cheaper than the JavaScript ones.

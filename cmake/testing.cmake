@@ -25,14 +25,16 @@ function(cordwood_test name)
   cordwood_warnings(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} cordwood_test_main)
   target_precompile_headers(${name} REUSE_FROM cordwood_test_main)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT EMSCRIPTEN)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
     # What they test is optimised; they themselves need not be, and take most of the build's time.
     target_compile_options(${name} PRIVATE -O1 -g0)
   endif()
   # Files of a test use the same short names for different things.
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   if(EMSCRIPTEN)
-    target_link_options(${name} PRIVATE -sENVIRONMENT=node -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1)
+    # -O1: no pass of wasm-opt over the whole program, which would take longer than to run it.
+    target_link_options(${name} PRIVATE
+      -O1 -sENVIRONMENT=node -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1)
   endif()
 
   set(cases "~[slow]")
@@ -91,7 +93,7 @@ if(NOT EMSCRIPTEN)
     list(JOIN folders "," folders)
     add_test(NAME layering_headers
       COMMAND ${layering} headers ${PROJECT_SOURCE_DIR} ${folders} ${CMAKE_CXX_COMPILER} -std=c++20
-              -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/core ${CORDWOOD_EXTRA_INCLUDE})
+              -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/core)
     set_tests_properties(layering_headers PROPERTIES TIMEOUT 300 PROCESSORS 2)
   endif()
 endif()
