@@ -107,8 +107,14 @@ SparseImage empty_volume(std::uint32_t node_bytes, std::uint32_t block_bytes) {
 }  // namespace
 
 TEST_CASE("crash cases: every state of crashes known from elsewhere", "[crash][cases]") {
-  const std::uint32_t node_bytes = GENERATE(4096u, 16384u);
   const bool fua = GENERATE(false, true);
+#ifdef CORDWOOD_SLOW_BUILD
+  const std::uint32_t node_bytes = fua ? 4096 : 16384;
+  constexpr std::uint32_t kSubsets = 3;
+#else
+  const std::uint32_t node_bytes = GENERATE(4096u, 16384u);
+  constexpr std::uint32_t kSubsets = 20;
+#endif
   const SparseImage image = empty_volume(node_bytes, fua ? 512 : 4096);
   for (const Case& what : cases()) {
     INFO(what.name);
@@ -116,10 +122,10 @@ TEST_CASE("crash cases: every state of crashes known from elsewhere", "[crash][c
     options.device.fua = fua;
     options.device.discard = false;
     options.policy.cuts = CrashPolicy::Cuts::kEveryEvent;
-    options.policy.all_subsets_up_to = 6;
-    options.policy.random_subsets = 20;
-    options.policy.family_max = 10;
-    options.policy.torn_states_max = 8;
+    options.policy.all_subsets_up_to = kSubsets == 20 ? 6 : 3;
+    options.policy.random_subsets = kSubsets;
+    options.policy.family_max = kSubsets == 20 ? 10 : 3;
+    options.policy.torn_states_max = kSubsets == 20 ? 8 : 2;
     options.policy.garbage = true;
     options.mount.cache_bytes = 4_MiB;
     options.cut_again_every = 31;

@@ -23,7 +23,7 @@ namespace cordwood::test {
 namespace {
 
 #ifdef CORDWOOD_SLOW_BUILD
-constexpr std::uint64_t kStates = 3'000;
+constexpr std::uint64_t kStates = 1'500;
 #else
 constexpr std::uint64_t kStates = 30'000;
 #endif
@@ -90,7 +90,7 @@ TEST_CASE("crash: every state after a power cut is a promised one", "[crash]") {
   std::uint64_t second_cuts = 0;
   std::uint64_t workloads = 0;
   // No workload takes more than its part, so that all kinds of devices and sizes come.
-  const std::uint64_t part = std::max<std::uint64_t>(500, total / 21);
+  const std::uint64_t part = std::max<std::uint64_t>(100, total / 21);
   for (std::uint64_t seed = first_seed; states < total; ++seed) {
     CrashLab lab(case_of(seed));
     std::string wrong = lab.record();
